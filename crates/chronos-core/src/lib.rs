@@ -4,7 +4,23 @@
 //! [`Timestamp`], chance comes in as a hash of what it is for, and what should happen comes out as
 //! a value that a store applies in one atomic step.
 
+pub mod audit;
+mod chance;
+mod error;
+pub mod execution;
+mod id;
+pub mod job;
+pub mod plan;
+pub mod policy;
 pub mod schedule;
+pub mod store;
 mod time;
 
+pub use error::Error;
+pub use execution::Execution;
+pub use id::{ExecutionId, JobId, PolicyId, WorkerId};
+pub use job::{Job, JobSpec, Standing};
+pub use plan::{Live, Plan, plan};
+pub use schedule::Schedule;
+pub use store::Store;
 pub use time::Timestamp;

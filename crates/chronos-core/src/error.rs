@@ -1,0 +1,86 @@
+//! What can be wrong with what a user asks for, each said so that the user can mend it.
+
+use std::time::Duration;
+
+use crate::Timestamp;
+use crate::policy::{catch_up, retry};
+use crate::schedule::{CronError, UnknownZone};
+
+/// A job, schedule or policy that cannot be accepted, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The cron expression does not parse or never matches.
+    #[error(transparent)]
+    Cron(#[from] CronError),
+    /// The time zone is not in the IANA database.
+    #[error(transparent)]
+    Zone(#[from] UnknownZone),
+    /// The interval is zero, fractional or longer than a century.
+    #[error("interval of {given:?} is not accepted; use whole seconds, from 1 second to 100 years")]
+    Interval {
+        /// The interval asked for.
+        given: Duration,
+    },
+    /// The name is empty, too long or has control characters.
+    #[error(
+        "job name {given:?} is not accepted; use 1 to 200 characters, none of them control characters"
+    )]
+    Name {
+        /// The name asked for.
+        given: String,
+    },
+    /// Zero is not a bound.
+    #[error("max_runs of 0 is not accepted; use 1 or more, or leave it out for no limit")]
+    MaxRuns,
+    /// A one-time job has one slot, so the bounds of recurring ones say nothing about it.
+    #[error("{bound} is for recurring schedules; a one-time job runs once, at its own time")]
+    BoundOnOneShot {
+        /// The field that was given.
+        bound: &'static str,
+    },
+    /// The schedule would end before it begins.
+    #[error("end_at {end} is before start_at {start}")]
+    EndBeforeStart {
+        /// The start asked for.
+        start: Timestamp,
+        /// The end asked for.
+        end: Timestamp,
+    },
+    /// The schedule has no slot left.
+    #[error("the schedule \"{schedule}\" has no run after {after}")]
+    NeverFires {
+        /// The schedule in words.
+        schedule: String,
+        /// The instant it was asked at.
+        after: Timestamp,
+    },
+    /// The catch-up cap must let something run and stay bounded.
+    #[error(
+        "catch_up_max of {given} is not accepted; use 1 to {max}",
+        max = catch_up::CatchUpPolicy::MAX_CAP
+    )]
+    CatchUpCap {
+        /// The cap asked for.
+        given: u32,
+    },
+    /// A quiet window makes no sense.
+    #[error("quiet window {window} is not accepted: {reason}")]
+    QuietWindow {
+        /// The window as given.
+        window: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// More retries than a slot may have.
+    #[error("max_retry of {given} is not accepted; use 0 to {max}", max = retry::Policy::MAX_RETRY)]
+    MaxRetry {
+        /// The number asked for.
+        given: u32,
+    },
+    /// A duration that must be positive is zero.
+    #[error("{field} of zero is not accepted; use a positive duration")]
+    ZeroDuration {
+        /// The field that was given.
+        field: &'static str,
+    },
+}

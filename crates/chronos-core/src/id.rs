@@ -1,0 +1,162 @@
+//! Identities: what a job, an execution, a policy and a worker are called.
+
+use std::fmt;
+use std::hash::Hasher;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use siphasher::sip128::{Hasher128, SipHasher13};
+use uuid::{Builder, Uuid};
+
+use crate::Timestamp;
+use crate::execution::Trigger;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// A UUIDv7 of this instant; `chance` is ten bytes from the caller's source of chance.
+            #[must_use]
+            pub fn new(at: Timestamp, chance: [u8; 10]) -> Self {
+                Self(uuid_v7(at, chance))
+            }
+
+            /// The id whose sixteen bytes these are.
+            #[must_use]
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
+            /// The sixteen bytes of this id, which sort as the id does.
+            #[must_use]
+            pub const fn as_bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Uuid::from_str(text).map(Self)
+            }
+        }
+    };
+}
+
+id! {
+    /// Identifies a job for as long as it exists.
+    JobId
+}
+id! {
+    /// Identifies one attempt at one slot.
+    ExecutionId
+}
+id! {
+    /// Identifies a quiet-hours policy.
+    PolicyId
+}
+
+impl ExecutionId {
+    /// The id of one attempt at one slot: derived, so that whoever plans a slot names it alike.
+    #[must_use]
+    pub fn of(job: JobId, slot: Timestamp, trigger: Trigger, attempt: u32) -> Self {
+        let mut hasher = SipHasher13::new();
+        hasher.write(job.as_bytes());
+        hasher.write_i64(slot.as_micros());
+        match trigger {
+            // A slot fires once, on time or caught up, so both share one name.
+            Trigger::Schedule | Trigger::CatchUp => hasher.write_u8(0),
+            Trigger::Manual { number } => {
+                hasher.write_u8(1);
+                hasher.write_u64(number);
+            }
+        }
+        hasher.write_u32(attempt);
+        let digest = hasher.finish128().as_bytes();
+        let mut chance = [0; 10];
+        chance.copy_from_slice(&digest[..10]);
+        Self(uuid_v7(slot, chance))
+    }
+}
+
+fn uuid_v7(at: Timestamp, chance: [u8; 10]) -> Uuid {
+    let millis = u64::try_from(at.as_millis()).unwrap_or(0);
+    Builder::from_unix_timestamp_millis(millis, &chance).into_uuid()
+}
+
+/// Names a node's executing side; shared freely, never empty.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WorkerId(Arc<str>);
+
+impl WorkerId {
+    /// A worker of this name.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(Arc::from(name))
+    }
+
+    /// The worker's name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_is_named_alike_by_everyone_and_differently_from_every_other() {
+        let job = JobId::new(Timestamp::from_secs(1_000), [7; 10]);
+        let slot = Timestamp::from_secs(2_000);
+        let first = ExecutionId::of(job, slot, Trigger::Schedule, 1);
+        assert_eq!(first, ExecutionId::of(job, slot, Trigger::CatchUp, 1));
+        assert_ne!(first, ExecutionId::of(job, slot, Trigger::Schedule, 2));
+        assert_ne!(
+            first,
+            ExecutionId::of(job, slot, Trigger::Manual { number: 1 }, 1)
+        );
+        assert_ne!(
+            first,
+            ExecutionId::of(job, Timestamp::from_secs(2_001), Trigger::Schedule, 1)
+        );
+    }
+
+    #[test]
+    fn ids_of_later_slots_sort_later() {
+        let job = JobId::new(Timestamp::EPOCH, [0; 10]);
+        let early = ExecutionId::of(job, Timestamp::from_secs(10), Trigger::Schedule, 9);
+        let late = ExecutionId::of(job, Timestamp::from_secs(11), Trigger::Schedule, 1);
+        assert!(early < late);
+    }
+}

@@ -1,0 +1,242 @@
+//! Jobs: what a user asked for, and where it stands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::{CatchUpPolicy, OverlapPolicy, retry};
+use crate::schedule::Schedule;
+use crate::{Error, JobId, PolicyId, Timestamp};
+
+/// A job: what was asked for, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// What was asked for; shared, because it changes only by an edit.
+    pub spec: Arc<JobSpec>,
+    /// Where it stands; changes with every slot and every run.
+    pub standing: Standing,
+}
+
+/// What a user asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// Identifies the job.
+    pub id: JobId,
+    /// Whose job it is; names are unique per owner.
+    pub owner: Box<str>,
+    /// What people call it.
+    pub name: Box<str>,
+    /// When its slots are.
+    pub schedule: Schedule,
+    /// What a slot does.
+    pub target: Target,
+    /// What happens when runs overlap.
+    pub overlap: OverlapPolicy,
+    /// What happens to missed slots.
+    pub catch_up: CatchUpPolicy,
+    /// How late a slot may fire and still count as on time.
+    pub misfire_grace: Duration,
+    /// Spreads the start of each run over this window.
+    pub jitter: Duration,
+    /// The policy that says when nothing fires.
+    pub quiet_hours: Option<PolicyId>,
+    /// What happens after a failure.
+    pub retry: retry::Policy,
+    /// A run is stopped after this long.
+    pub max_execution_time: Option<Duration>,
+    /// When the job was made.
+    pub created_at: Timestamp,
+    /// Counts edits, from 1.
+    pub version: u64,
+}
+
+/// What a slot does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Target {
+    /// Calls the Rust handler that was registered under this name.
+    Handler {
+        /// The handler's name.
+        name: Box<str>,
+    },
+}
+
+impl JobSpec {
+    /// A slot fired within this time of its instant is on time.
+    pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
+    /// Longer names are refused.
+    pub const MAX_NAME: usize = 200;
+
+    /// A job of this name on this schedule that calls the handler of the same name; every policy at
+    /// its default.
+    #[must_use]
+    pub fn new(id: JobId, name: &str, schedule: Schedule, created_at: Timestamp) -> Self {
+        let catch_up = if schedule.is_one_shot() {
+            // A late one-time job runs late; it is never dropped.
+            CatchUpPolicy::RunOnce
+        } else {
+            CatchUpPolicy::Skip
+        };
+        Self {
+            id,
+            owner: "".into(),
+            name: name.into(),
+            schedule,
+            target: Target::Handler { name: name.into() },
+            overlap: OverlapPolicy::default(),
+            catch_up,
+            misfire_grace: Self::DEFAULT_GRACE,
+            jitter: Duration::ZERO,
+            quiet_hours: None,
+            retry: retry::Policy::NONE,
+            max_execution_time: None,
+            created_at,
+            version: 1,
+        }
+    }
+
+    /// Refuses what the types alone cannot: names, zero durations and unbounded retries.
+    pub fn validate(&self) -> Result<(), Error> {
+        let length = self.name.chars().count();
+        if length == 0 || length > Self::MAX_NAME || self.name.chars().any(char::is_control) {
+            let given = self.name.chars().take(Self::MAX_NAME).collect();
+            return Err(Error::Name { given });
+        }
+        if self.retry.max_retry > retry::Policy::MAX_RETRY {
+            return Err(Error::MaxRetry {
+                given: self.retry.max_retry,
+            });
+        }
+        if self.retry.max_retry > 0 && self.retry.base.is_zero() {
+            return Err(Error::ZeroDuration {
+                field: "retry_base_seconds",
+            });
+        }
+        if self.max_execution_time == Some(Duration::ZERO) {
+            return Err(Error::ZeroDuration {
+                field: "max_execution_time",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Where a job stands: its place in its schedule, whether it is paused, and what has happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Off when the schedule is over or someone switched the job off.
+    pub enabled: bool,
+    /// Set while the job is paused.
+    pub paused: Option<Pause>,
+    /// The newest slot that has been accounted for.
+    pub last_slot: Option<Timestamp>,
+    /// The oldest slot that has not.
+    pub next_slot: Option<Timestamp>,
+    /// The end of the quiet hours that hold the next slot back.
+    pub deferred_until: Option<Timestamp>,
+    /// What has happened so far.
+    pub tally: Tally,
+}
+
+/// Why and since when a job is paused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Since when.
+    pub since: Timestamp,
+    /// What the person who paused it wrote.
+    pub note: Option<Arc<str>>,
+}
+
+/// What has happened to a job so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Slots that fired.
+    pub fired: u64,
+    /// Runs asked for by hand.
+    pub manual: u64,
+    /// Attempts that succeeded.
+    pub succeeded: u64,
+    /// Attempts that failed, timed out or were stopped.
+    pub failed: u64,
+    /// Slots that were passed over.
+    pub skipped: u64,
+    /// Failed attempts since the last success.
+    pub failed_in_a_row: u32,
+    /// When the newest finished attempt began.
+    pub last_run: Option<Timestamp>,
+    /// How long it took.
+    pub last_duration: Option<Duration>,
+    /// Why it failed, if it did.
+    pub last_error: Option<Arc<str>>,
+    /// The newest slot passed over, and why.
+    pub last_skip: Option<(Timestamp, Arc<str>)>,
+}
+
+impl Standing {
+    /// The standing of a new job: enabled, at its first slot.
+    pub fn begin(schedule: &Schedule, now: Timestamp) -> Result<Self, Error> {
+        let first = match schedule.cadence() {
+            // A one-time instant just past is late, not absent.
+            crate::schedule::Cadence::OneShot(at) => Some(*at),
+            _ => schedule.next_after(now),
+        };
+        let first = first.ok_or_else(|| Error::NeverFires {
+            schedule: schedule.describe(),
+            after: now,
+        })?;
+        Ok(Self {
+            enabled: true,
+            next_slot: Some(first),
+            ..Self::default()
+        })
+    }
+
+    /// The same standing on another schedule: it goes on after everything accounted for so far.
+    pub fn moved_to(mut self, schedule: &Schedule, now: Timestamp) -> Result<Self, Error> {
+        let after = self.last_slot.map_or(now, |last| last.max(now));
+        let begun = Self::begin(schedule, after)?;
+        if begun.next_slot <= self.last_slot {
+            // A one-time instant that has been accounted for does not come again.
+            return Err(Error::NeverFires {
+                schedule: schedule.describe(),
+                after,
+            });
+        }
+        self.enabled = true;
+        self.next_slot = begun.next_slot;
+        self.deferred_until = None;
+        Ok(self)
+    }
+}
+
+impl Job {
+    /// A new job, at its first slot.
+    pub fn new(spec: JobSpec, now: Timestamp) -> Result<Self, Error> {
+        spec.validate()?;
+        let standing = Standing::begin(&spec.schedule, now)?;
+        Ok(Self {
+            spec: Arc::new(spec),
+            standing,
+        })
+    }
+
+    /// When the planner must look at it next.
+    #[must_use]
+    pub fn due_at(&self) -> Option<Timestamp> {
+        if !self.standing.enabled || self.is_parked() {
+            return None;
+        }
+        let next = self.standing.next_slot?;
+        Some(
+            self.standing
+                .deferred_until
+                .map_or(next, |until| until.max(next)),
+        )
+    }
+
+    /// Whether a pause keeps its only slot waiting: a one-time job is late after a pause, not lost.
+    #[must_use]
+    pub fn is_parked(&self) -> bool {
+        self.standing.paused.is_some() && self.spec.schedule.is_one_shot()
+    }
+}

@@ -1,0 +1,126 @@
+//! Changing a job: an edit, a pause or a resume, without losing or doubling a slot.
+
+use std::sync::Arc;
+
+use super::{Draft, Live, Plan, Withdrawal, plan};
+use crate::audit::Decision;
+use crate::execution::SkipReason;
+use crate::job::{Job, JobSpec, Pause};
+use crate::{Error, Timestamp};
+
+/// What someone wants changed about a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// What it does and when; its identity, age and standing stay.
+    Edit(Box<JobSpec>),
+    /// Nothing of it begins until it is resumed.
+    Pause {
+        /// Why, for those who find it paused.
+        note: Option<Arc<str>>,
+    },
+    /// It goes on with its next slot.
+    Resume,
+}
+
+/// A changed job, and what a store must do in the same step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amended {
+    /// The job afterwards; its standing is the plan's.
+    pub spec: Arc<JobSpec>,
+    /// What to record and withdraw.
+    pub plan: Plan,
+}
+
+/// Decides what a change leads to.
+///
+/// Slots that are due are settled first, under the job as it was: a change reaches only what comes
+/// after it.
+pub fn amend(job: &Job, live: &Live<'_>, change: Change, now: Timestamp) -> Result<Amended, Error> {
+    let mut settled = plan(job, live, now);
+    let mut spec = job.spec.clone();
+    match change {
+        Change::Pause { note } => {
+            if settled.standing.paused.is_none() {
+                pause(job, live, &mut settled, note, now);
+            }
+        }
+        Change::Resume => {
+            if settled.standing.paused.take().is_some() {
+                settled.decisions.push(Decision::Resumed);
+            }
+        }
+        Change::Edit(edited) => {
+            spec = Arc::new(edit(job, live, &mut settled, *edited, now)?);
+        }
+    }
+    Ok(Amended {
+        spec,
+        plan: settled,
+    })
+}
+
+fn pause(job: &Job, live: &Live<'_>, plan: &mut Plan, note: Option<Arc<str>>, now: Timestamp) {
+    plan.decisions.push(Decision::Paused { note: note.clone() });
+    plan.standing.paused = Some(Pause { since: now, note });
+    let waiting = live
+        .executions
+        .iter()
+        .filter(|execution| execution.is_queued());
+    for execution in waiting.filter(|execution| execution.trigger.is_scheduled()) {
+        let first = execution.attempt == 1 && !job.spec.schedule.is_one_shot();
+        plan.withdrawals.push(if first {
+            // It waits out its jitter or its turn: begun by nobody, it is skipped like a slot.
+            Withdrawal::Skip(execution.id, SkipReason::Paused)
+        } else {
+            Withdrawal::Hold(execution.id)
+        });
+    }
+}
+
+fn edit(
+    job: &Job,
+    live: &Live<'_>,
+    settled: &mut Plan,
+    edited: JobSpec,
+    now: Timestamp,
+) -> Result<JobSpec, Error> {
+    edited.validate()?;
+    let spec = JobSpec {
+        id: job.spec.id,
+        owner: job.spec.owner.clone(),
+        created_at: job.spec.created_at,
+        version: job.spec.version + 1,
+        ..edited
+    };
+    if spec.schedule != job.spec.schedule {
+        forgo_rest(job, live, settled, now);
+        settled.standing = settled.standing.clone().moved_to(&spec.schedule, now)?;
+    }
+    settled.decisions.push(Decision::Updated {
+        version: spec.version,
+    });
+    Ok(spec)
+}
+
+/// Accounts for slots that are past and still wait: deferred by quiet hours, parked by a pause, or
+/// more than one plan may hold. The new schedule takes their place.
+fn forgo_rest(job: &Job, live: &Live<'_>, settled: &mut Plan, now: Timestamp) {
+    let standing = settled.standing.clone();
+    let reason = if standing.paused.is_some() {
+        SkipReason::Paused
+    } else if standing.deferred_until.is_some() {
+        SkipReason::QuietHours
+    } else {
+        SkipReason::Missed
+    };
+    let rest = Job {
+        spec: job.spec.clone(),
+        standing,
+    };
+    let mut draft = Draft::new(&rest, live, now);
+    draft.pass_over(now, &reason);
+    let rest = draft.finish();
+    settled.executions.extend(rest.executions);
+    settled.decisions.extend(rest.decisions);
+    settled.standing = rest.standing;
+}

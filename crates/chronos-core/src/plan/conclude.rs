@@ -1,0 +1,248 @@
+//! Concluding: what the end of an execution leads to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::overlap::Occupancy;
+use crate::audit::{Decision, EndingKind};
+use crate::execution::{CancelCause, Execution, Failure, Run, SkipReason, State};
+use crate::job::{Job, Standing, Tally};
+use crate::policy::retry;
+use crate::{ExecutionId, Timestamp};
+
+/// A slot lost with its worker more often than this is given up.
+const MAX_LOST: u32 = 3;
+
+/// How a running execution came to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The job is done.
+    Success,
+    /// The job failed.
+    Failed(Failure),
+    /// The job ran longer than it may.
+    TimedOut,
+    /// The lease ran out.
+    Stuck,
+    /// The job stopped because it was asked to.
+    Cancelled,
+    /// The job found nothing to do, and says why.
+    Skipped(Arc<str>),
+    /// The node stopped before the job did.
+    Interrupted,
+}
+
+/// What the end of an execution leads to, all of it or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The execution in its last state.
+    pub ended: Execution,
+    /// The next attempt at the same slot.
+    pub again: Option<Execution>,
+    /// Where the job stands afterwards; `None` when it no longer exists.
+    pub standing: Option<Standing>,
+    /// What was decided.
+    pub decision: Decision,
+    /// Whether the slot failed for good.
+    pub dead_letter: bool,
+}
+
+/// Decides what the end of a running execution leads to; `None` when it is not running.
+///
+/// `job` is `None` when the job was deleted meanwhile; `siblings` are the job's other live
+/// executions.
+#[must_use]
+pub fn conclude(
+    job: Option<&Job>,
+    execution: &Execution,
+    siblings: &[&Execution],
+    ending: Ending,
+    log: Option<Arc<str>>,
+    now: Timestamp,
+) -> Option<Conclusion> {
+    let running = execution.running()?;
+    let ending = match (ending, running.cancel) {
+        // Whoever was asked to stop and then failed, stopped.
+        (Ending::Failed(_) | Ending::TimedOut | Ending::Stuck | Ending::Interrupted, Some(_)) => {
+            Ending::Cancelled
+        }
+        (ending, _) => ending,
+    };
+    let run = running.end(now, log);
+    let again = job.and_then(|job| next_attempt(job, execution, siblings, &ending, now));
+    let kind = kind_of(&ending);
+    let hopeless = matches!(
+        kind,
+        EndingKind::Failed | EndingKind::TimedOut | EndingKind::Stuck
+    );
+    let mut ended = execution.clone();
+    let standing = job.map(|job| {
+        let mut standing = job.standing.clone();
+        count(&mut standing.tally, &ending, &run, execution.slot);
+        standing
+    });
+    ended.state = final_state(ending, run, running.cancel, now);
+    Some(Conclusion {
+        decision: Decision::Ended {
+            execution: execution.id,
+            slot: execution.slot,
+            ending: kind,
+            next_attempt: again.as_ref().map(|again| again.run_at),
+        },
+        dead_letter: hopeless && again.is_none(),
+        ended,
+        again,
+        standing,
+    })
+}
+
+fn next_attempt(
+    job: &Job,
+    execution: &Execution,
+    siblings: &[&Execution],
+    ending: &Ending,
+    now: Timestamp,
+) -> Option<Execution> {
+    let mut again = match ending {
+        Ending::Success | Ending::Cancelled | Ending::Skipped(_) => return None,
+        // A graceful stop uses up nothing.
+        Ending::Interrupted => execution.again(now),
+        // A dead node is not the job's failure.
+        Ending::Stuck if execution.lost < MAX_LOST => Execution {
+            lost: execution.lost + 1,
+            ..execution.again(now)
+        },
+        Ending::Stuck => return None,
+        Ending::TimedOut => retry_of(job, execution, siblings, None, now)?,
+        Ending::Failed(failure) => {
+            if failure.class == retry::Class::Permanent {
+                return None;
+            }
+            retry_of(job, execution, siblings, failure.retry_after, now)?
+        }
+    };
+    let paused = job.standing.paused.is_some() && execution.trigger.is_scheduled();
+    again.state = State::Queued { held: paused };
+    Some(again)
+}
+
+fn retry_of(
+    job: &Job,
+    execution: &Execution,
+    siblings: &[&Execution],
+    asked: Option<Duration>,
+    now: Timestamp,
+) -> Option<Execution> {
+    let policy = &job.spec.retry;
+    // A run that waits behind this one goes first, so a retry of this one would be superseded.
+    if execution.retry >= policy.max_retry || siblings.iter().any(|sibling| sibling.is_held()) {
+        return None;
+    }
+    let delay = policy.delay(execution.job, execution.slot, execution.retry);
+    let delay = delay.max(asked.unwrap_or_default().min(policy.max_delay));
+    Some(Execution {
+        retry: execution.retry + 1,
+        ..execution.again(now.after(delay))
+    })
+}
+
+fn kind_of(ending: &Ending) -> EndingKind {
+    match ending {
+        Ending::Success => EndingKind::Success,
+        Ending::Failed(_) => EndingKind::Failed,
+        Ending::TimedOut => EndingKind::TimedOut,
+        Ending::Stuck => EndingKind::Stuck,
+        Ending::Cancelled | Ending::Interrupted => EndingKind::Cancelled,
+        Ending::Skipped(_) => EndingKind::Skipped,
+    }
+}
+
+fn final_state(ending: Ending, run: Run, asked: Option<CancelCause>, now: Timestamp) -> State {
+    let at = run.finished_at;
+    match ending {
+        Ending::Success => State::Success(run),
+        Ending::Failed(failure) => State::Failed(run, failure),
+        Ending::TimedOut => State::TimedOut(run),
+        Ending::Stuck => State::Stuck(run),
+        Ending::Cancelled => {
+            let cause = asked.unwrap_or(CancelCause::User);
+            State::Cancelled {
+                run: Some(run),
+                cause,
+                at,
+            }
+        }
+        Ending::Interrupted => State::Cancelled {
+            run: Some(run),
+            cause: CancelCause::Shutdown,
+            at,
+        },
+        Ending::Skipped(reason) => State::Skipped {
+            reason: SkipReason::ByJob(reason),
+            at: now,
+        },
+    }
+}
+
+fn count(tally: &mut Tally, ending: &Ending, run: &Run, slot: Timestamp) {
+    let error: Option<Arc<str>> = match ending {
+        Ending::Success => None,
+        Ending::Skipped(reason) => {
+            tally.skipped += 1;
+            tally.last_skip = Some((slot, reason.clone()));
+            return;
+        }
+        Ending::Failed(failure) => Some(failure.message.clone()),
+        Ending::TimedOut => Some("timed out".into()),
+        Ending::Stuck => Some("lost with its worker".into()),
+        Ending::Cancelled => Some("cancelled".into()),
+        Ending::Interrupted => Some("cancelled: shutdown".into()),
+    };
+    tally.last_run = Some(run.started_at);
+    tally.last_duration = Some(run.duration());
+    if error.is_some() {
+        tally.failed += 1;
+        tally.failed_in_a_row += 1;
+    } else {
+        tally.succeeded += 1;
+        tally.failed_in_a_row = 0;
+    }
+    tally.last_error = error;
+}
+
+/// What a job's other executions may do once one of them is gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FollowUp {
+    /// Held executions that are now free to be claimed, oldest first.
+    pub release: Vec<ExecutionId>,
+    /// The next slot of a schedule that counts from the end of its runs.
+    pub next_slot: Option<Timestamp>,
+}
+
+/// Decides what the job's live executions may do, after one ended or a pause did.
+#[must_use]
+pub fn follow_up(job: &Job, live: &[&Execution], now: Timestamp) -> FollowUp {
+    let paused = job.standing.paused.is_some();
+    let active = Occupancy::of(live).active();
+    let free = job
+        .spec
+        .overlap
+        .capacity()
+        .map_or(u32::MAX, |most| most.saturating_sub(active));
+    let mut held: Vec<_> = live
+        .iter()
+        .filter(|execution| execution.is_held())
+        .filter(|execution| !paused || !execution.trigger.is_scheduled())
+        .collect();
+    held.sort_by_key(|execution| (execution.slot, execution.attempt));
+    let release = held
+        .iter()
+        .map(|execution| execution.id)
+        .take(free as usize)
+        .collect();
+    let waits_for_end = job.standing.enabled && job.standing.next_slot.is_none();
+    let next_slot = (waits_for_end && !live.iter().any(|live| live.trigger.is_scheduled()))
+        .then(|| job.spec.schedule.next_from_end(now))
+        .flatten();
+    FollowUp { release, next_slot }
+}

@@ -1,0 +1,288 @@
+//! The store port: the verbs that every store must offer, each one atomic step.
+//!
+//! The port lives here because its words are the domain's: what a step decides comes from
+//! [`crate::plan`], and a store only makes it so. `now` is always an argument, because a store does
+//! not know whose clock decides. One conformance suite, in `chronos-store`, says what each verb means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::audit::AuditEvent;
+use crate::execution::{CancelCause, Execution, Token};
+use crate::job::{Job, JobSpec};
+use crate::plan::{Change, Ending, Plan};
+use crate::policy::QuietHours;
+use crate::{ExecutionId, JobId, PolicyId, Timestamp, WorkerId};
+
+/// What a store could not do, said so that the caller knows what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Another job of the owner has the name.
+    #[error("a job named \"{0}\" already exists")]
+    NameTaken(String),
+    /// There is no such job.
+    #[error("no job with id {0}")]
+    NoSuchJob(JobId),
+    /// There is no such execution.
+    #[error("no execution with id {0}")]
+    NoSuchExecution(ExecutionId),
+    /// There is no such policy.
+    #[error("no quiet-hours policy with id {0}")]
+    NoSuchPolicy(PolicyId),
+    /// Jobs still refer to the policy.
+    #[error("the quiet-hours policy is in use by {} job(s), first of them \"{}\"", .0.len(), .0[0])]
+    PolicyInUse(Vec<String>),
+    /// The overlap policy refuses one more run.
+    #[error("job \"{0}\" is already running and its overlap policy admits no further run")]
+    Overlap(String),
+    /// The lease is no longer the caller's: its work must stop and its result is dropped.
+    #[error("the lease on execution {0} is lost")]
+    LeaseLost(ExecutionId),
+    /// Somebody else changed the job since it was read.
+    #[error("job \"{name}\" is at version {current}, not {expected}; read it again")]
+    VersionConflict {
+        /// The job's name.
+        name: String,
+        /// The version that the caller expected.
+        expected: u64,
+        /// The version that the job has.
+        current: u64,
+    },
+    /// What is asked for cannot be accepted.
+    #[error(transparent)]
+    Invalid(#[from] crate::Error),
+    /// The step may or may not have happened; try again, the verbs are safe to repeat.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// A record cannot be read; nothing was changed.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+}
+
+/// What a verb gives back.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A durable memory for jobs and executions.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Adds a job at its first slot.
+    async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job>;
+
+    /// Edits, pauses or resumes a job; settles its due slots first. `expected` refuses the change
+    /// when the job has another version by now.
+    async fn amend_job(
+        &self,
+        job: JobId,
+        change: Change,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Job>;
+
+    /// Removes a job. What waits is cancelled, what runs is asked to stop, history stays.
+    async fn delete_job(&self, job: JobId, now: Timestamp) -> Result<()>;
+
+    /// The job of this id.
+    async fn job(&self, job: JobId) -> Result<Job>;
+
+    /// The owner's job of this name, if there is one.
+    async fn job_named(&self, owner: &str, name: &str) -> Result<Option<Job>>;
+
+    /// Jobs in the order of their ids, from after a given one.
+    async fn jobs(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>>;
+
+    /// Plans up to `limit` due jobs, oldest first, and applies each plan.
+    async fn fire_due(&self, now: Timestamp, limit: usize) -> Result<Fired>;
+
+    /// Queues a run now, beside the schedule.
+    async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution>;
+
+    /// Hands up to `limit` executions whose time has come to a worker.
+    async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed>;
+
+    /// Extends the worker's hold on these executions; answers for each, in order.
+    async fn renew(&self, holds: &[Hold], terms: Terms) -> Result<Vec<Renewal>>;
+
+    /// Ends executions; answers for each, in order. One that ends nothing changes nothing.
+    async fn finish(&self, finishes: Vec<Finish>, now: Timestamp)
+    -> Result<Vec<Result<Execution>>>;
+
+    /// Hands executions back that were claimed and not begun; they are queued as before.
+    async fn release(&self, holds: &[Hold], now: Timestamp) -> Result<()>;
+
+    /// Ends up to `limit` executions whose lease has run out, or which ran over their time and their
+    /// worker did not stop them, and queues what follows.
+    async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped>;
+
+    /// Cancels an execution: at once while it waits, by request while it runs. One that is over
+    /// stays as it is.
+    async fn cancel(
+        &self,
+        execution: ExecutionId,
+        cause: CancelCause,
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// The execution of this id.
+    async fn execution(&self, execution: ExecutionId) -> Result<Execution>;
+
+    /// A job's executions, newest first, from before a given one.
+    async fn executions(
+        &self,
+        job: JobId,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>>;
+
+    /// Executions whose slot failed for good, newest first, from before a given one.
+    async fn dead_letters(
+        &self,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>>;
+
+    /// Decisions in the order they were made, from after a given sequence.
+    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>>;
+
+    /// Adds a quiet-hours policy or replaces the one of the same id.
+    async fn put_policy(&self, policy: QuietHours) -> Result<()>;
+
+    /// The policies in the order of their ids.
+    async fn policies(&self) -> Result<Vec<QuietHours>>;
+
+    /// Removes a policy that no job refers to.
+    async fn delete_policy(&self, policy: PolicyId) -> Result<()>;
+
+    /// Keeps what a running execution wants to find again, replacing what its job kept before.
+    async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()>;
+
+    /// What an execution of the job kept last.
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>>;
+
+    /// Figures about what is stored.
+    async fn stats(&self) -> Result<Stats>;
+
+    /// Makes everything acknowledged durable.
+    async fn flush(&self) -> Result<()>;
+
+    /// Gives back space that deleted records hold.
+    async fn compact(&self) -> Result<()>;
+
+    /// Calls `hook` whenever something may have come due earlier than last said.
+    fn watch(&self, hook: WakeHook);
+}
+
+/// Told that something may be due; must return at once.
+pub type WakeHook = Arc<dyn Fn(Wake) + Send + Sync>;
+
+/// What may have come due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// A job's slot: plan.
+    Job,
+    /// An execution's time: claim.
+    Execution,
+    /// A running execution was asked to stop: renew.
+    Cancel,
+}
+
+/// When a lease is given and how long it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// The time of the step.
+    pub now: Timestamp,
+    /// How long the lease holds from then.
+    pub lease: Duration,
+}
+
+/// What planning did, and when there is something to plan again.
+#[derive(Clone, Debug, Default)]
+pub struct Fired {
+    /// The plans that were applied, in order.
+    pub planned: Vec<Planned>,
+    /// When the next job is due; may be past when `limit` cut the step short.
+    pub next: Option<Timestamp>,
+}
+
+/// A plan that was applied.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The job.
+    pub spec: Arc<JobSpec>,
+    /// What was done.
+    pub plan: Plan,
+}
+
+/// What was handed out, and when there is something to claim again.
+#[derive(Clone, Debug, Default)]
+pub struct Claimed {
+    /// What the worker must run.
+    pub claims: Vec<Claim>,
+    /// When the next waiting execution may begin; may be past when `limit` cut the step short.
+    pub next: Option<Timestamp>,
+}
+
+/// An execution handed to a worker.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// The job it belongs to.
+    pub spec: Arc<JobSpec>,
+    /// The execution, running.
+    pub execution: Execution,
+    /// The right to it.
+    pub hold: Hold,
+}
+
+/// A worker's right to an execution, as it names it in every write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Hold {
+    /// The execution.
+    pub execution: ExecutionId,
+    /// The token of its lease.
+    pub token: Token,
+}
+
+/// How the renewal of one hold went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// Go on.
+    Held,
+    /// Go on, but stop soon: someone asked for it.
+    CancelRequested(CancelCause),
+    /// Stop at once: the execution is no longer the worker's.
+    Lost,
+}
+
+/// The end of an execution, as its worker reports it.
+#[derive(Clone, Debug)]
+pub struct Finish {
+    /// The right to report it.
+    pub hold: Hold,
+    /// How it ended.
+    pub ending: Ending,
+    /// What the job logged.
+    pub log: Option<Arc<str>>,
+}
+
+/// What reaping did, and when there is something to reap again.
+#[derive(Clone, Debug, Default)]
+pub struct Reaped {
+    /// Executions that were ended.
+    pub ended: Vec<Execution>,
+    /// When the next lease or time limit runs out.
+    pub next: Option<Timestamp>,
+}
+
+/// Figures about what is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Jobs.
+    pub jobs: u64,
+    /// Executions that wait.
+    pub queued: u64,
+    /// Executions that run.
+    pub running: u64,
+    /// Bytes held, as far as the engine knows.
+    pub bytes: u64,
+}
