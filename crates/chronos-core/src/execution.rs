@@ -103,6 +103,8 @@ pub struct Running {
     pub heartbeat_at: Timestamp,
     /// Who asked for it to stop, if anyone did.
     pub cancel: Option<CancelCause>,
+    /// When it has run as long as it may.
+    pub deadline: Option<Timestamp>,
 }
 
 /// A worker's right to an execution until a time.
@@ -370,6 +372,7 @@ impl Running {
             started_at: now,
             heartbeat_at: now,
             cancel: None,
+            deadline: None,
         }
     }
 

@@ -201,6 +201,9 @@ pub struct Terms {
 pub struct Fired {
     /// The plans that were applied, in order.
     pub planned: Vec<Planned>,
+    /// Jobs whose records cannot be read: set aside until the next start, so that one of them never
+    /// stops the others.
+    pub unreadable: Vec<(JobId, Error)>,
     /// When the next job is due; may be past when `limit` cut the step short.
     pub next: Option<Timestamp>,
 }

@@ -1,0 +1,138 @@
+//! The index: what is due, waiting and running, held in memory beside the engine's records.
+//!
+//! Scanning the head of a queue over an LSM tree's tombstones is slow, so the embedded store never
+//! does. The records are the truth; the index is rebuilt from them at start and after a failed write.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chronos_core::execution::State;
+use chronos_core::policy::QuietHours;
+use chronos_core::{Execution, ExecutionId, JobId, JobSpec, PolicyId, Timestamp};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Specs kept decoded; past this many the cache starts anew.
+const SPECS: usize = 65_536;
+
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    due: BTreeSet<(Timestamp, JobId)>,
+    ready: BTreeSet<(Timestamp, ExecutionId)>,
+    live: FxHashMap<ExecutionId, Execution>,
+    live_of: FxHashMap<JobId, SmallVec<[ExecutionId; 2]>>,
+    specs: FxHashMap<JobId, Arc<JobSpec>>,
+    pub(super) policies: BTreeMap<PolicyId, QuietHours>,
+    pub(super) jobs: u64,
+    running: u64,
+}
+
+impl Index {
+    /// When and which job is due first.
+    pub(super) fn first_due(&self) -> Option<(Timestamp, JobId)> {
+        self.due.first().copied()
+    }
+
+    /// Moves a job in the order of due jobs.
+    pub(super) fn move_due(&mut self, job: JobId, from: Option<Timestamp>, to: Option<Timestamp>) {
+        if from == to {
+            return;
+        }
+        if let Some(from) = from {
+            self.due.remove(&(from, job));
+        }
+        if let Some(to) = to {
+            self.due.insert((to, job));
+        }
+    }
+
+    /// When and which execution may be claimed first.
+    pub(super) fn first_ready(&self) -> Option<(Timestamp, ExecutionId)> {
+        self.ready.first().copied()
+    }
+
+    /// Adds a live execution or replaces it in its new state.
+    pub(super) fn put_live(&mut self, execution: Execution) {
+        let (id, job) = (execution.id, execution.job);
+        match &execution.state {
+            State::Queued { held: false } => {
+                self.ready.insert((execution.run_at, id));
+            }
+            State::Running(_) => self.running += 1,
+            _ => {}
+        }
+        match self.live.insert(id, execution) {
+            Some(before) => self.forget_state(&before),
+            None => self.live_of.entry(job).or_default().push(id),
+        }
+    }
+
+    /// Removes a live execution.
+    pub(super) fn take_live(&mut self, id: ExecutionId) -> Option<Execution> {
+        let execution = self.live.remove(&id)?;
+        self.forget_state(&execution);
+        if let Some(live) = self.live_of.get_mut(&execution.job) {
+            live.retain(|other| *other != id);
+            if live.is_empty() {
+                self.live_of.remove(&execution.job);
+            }
+        }
+        Some(execution)
+    }
+
+    fn forget_state(&mut self, before: &Execution) {
+        match &before.state {
+            State::Queued { held: false } => {
+                // A queued execution that stays queued at the same time is still ready.
+                let stays = self.live.get(&before.id).is_some_and(|after| {
+                    after.is_queued() && !after.is_held() && after.run_at == before.run_at
+                });
+                if !stays {
+                    self.ready.remove(&(before.run_at, before.id));
+                }
+            }
+            State::Running(_) => self.running -= 1,
+            _ => {}
+        }
+    }
+
+    pub(super) fn live(&self, id: ExecutionId) -> Option<&Execution> {
+        self.live.get(&id)
+    }
+
+    /// The live executions of a job.
+    pub(super) fn live_of(&self, job: JobId) -> SmallVec<[&Execution; 4]> {
+        let ids = self
+            .live_of
+            .get(&job)
+            .map(SmallVec::as_slice)
+            .unwrap_or_default();
+        ids.iter().filter_map(|id| self.live.get(id)).collect()
+    }
+
+    /// Every execution that runs, in no order.
+    pub(super) fn running(&self) -> impl Iterator<Item = &Execution> {
+        self.live
+            .values()
+            .filter(|execution| execution.running().is_some())
+    }
+
+    pub(super) fn queued_and_running(&self) -> (u64, u64) {
+        (self.live.len() as u64 - self.running, self.running)
+    }
+
+    pub(super) fn spec(&self, job: JobId) -> Option<&Arc<JobSpec>> {
+        self.specs.get(&job)
+    }
+
+    pub(super) fn put_spec(&mut self, spec: &Arc<JobSpec>) {
+        if self.specs.len() >= SPECS {
+            self.specs.clear();
+        }
+        self.specs.insert(spec.id, spec.clone());
+    }
+
+    pub(super) fn forget_spec(&mut self, job: JobId) {
+        self.specs.remove(&job);
+    }
+}

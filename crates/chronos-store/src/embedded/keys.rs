@@ -1,0 +1,174 @@
+//! Keys of the embedded store: typed, and encoded so that bytes sort as the values do.
+
+use chronos_core::{ExecutionId, JobId, PolicyId};
+
+/// What a record is filed under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key<'a> {
+    /// The highest fencing token handed out.
+    Token,
+    /// What a user asked for.
+    Spec(JobId),
+    /// Where a job stands.
+    Standing(JobId),
+    /// The job of an owner's name.
+    Name(&'a str, &'a str),
+    /// An execution that waits or runs.
+    Live(ExecutionId),
+    /// An execution that is over, filed with its job.
+    Past(JobId, ExecutionId),
+    /// The job of an execution that is over.
+    JobOf(ExecutionId),
+    /// An execution whose slot failed for good.
+    DeadLetter(ExecutionId),
+    /// Consecutive decisions, filed under the first one's sequence.
+    Audit(u64),
+    /// A quiet-hours policy.
+    Policy(PolicyId),
+    /// What a job's executions keep for the next one.
+    Checkpoint(JobId),
+}
+
+impl Key<'_> {
+    pub(super) fn encode(&self) -> Box<[u8]> {
+        let mut bytes = Vec::with_capacity(33);
+        bytes.push(self.table() as u8);
+        match self {
+            Self::Token => {}
+            Self::Spec(job) | Self::Standing(job) | Self::Checkpoint(job) => {
+                bytes.extend_from_slice(job.as_bytes());
+            }
+            Self::Name(owner, name) => {
+                // The length comes first, so that no owner's text can reach into another's names.
+                bytes.extend_from_slice(
+                    &u32::try_from(owner.len()).unwrap_or(u32::MAX).to_be_bytes(),
+                );
+                bytes.extend_from_slice(owner.as_bytes());
+                bytes.extend_from_slice(name.as_bytes());
+            }
+            Self::Live(execution) | Self::JobOf(execution) | Self::DeadLetter(execution) => {
+                bytes.extend_from_slice(execution.as_bytes());
+            }
+            Self::Past(job, execution) => {
+                bytes.extend_from_slice(job.as_bytes());
+                bytes.extend_from_slice(execution.as_bytes());
+            }
+            Self::Audit(sequence) => bytes.extend_from_slice(&sequence.to_be_bytes()),
+            Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
+        }
+        bytes.into_boxed_slice()
+    }
+
+    fn table(&self) -> Table {
+        match self {
+            Self::Token => Table::Token,
+            Self::Spec(_) => Table::Spec,
+            Self::Standing(_) => Table::Standing,
+            Self::Name(..) => Table::Name,
+            Self::Live(_) => Table::Live,
+            Self::Past(..) => Table::Past,
+            Self::JobOf(_) => Table::JobOf,
+            Self::DeadLetter(_) => Table::DeadLetter,
+            Self::Audit(_) => Table::Audit,
+            Self::Policy(_) => Table::Policy,
+            Self::Checkpoint(_) => Table::Checkpoint,
+        }
+    }
+}
+
+/// The first byte of every key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Table {
+    Token = 1,
+    Spec,
+    Standing,
+    Name,
+    Live,
+    Past,
+    JobOf,
+    DeadLetter,
+    Audit,
+    Policy,
+    Checkpoint,
+}
+
+impl Table {
+    /// The keys of this table: from the first, up to and without the second.
+    pub(super) fn range(self) -> (Vec<u8>, Vec<u8>) {
+        (vec![self as u8], vec![self as u8 + 1])
+    }
+}
+
+/// The keys of a job's past executions.
+pub(super) fn past_of(job: JobId) -> (Vec<u8>, Vec<u8>) {
+    let from = [&[Table::Past as u8], job.as_bytes().as_slice()].concat();
+    let to = after_prefix(&from);
+    (from, to)
+}
+
+/// The smallest key larger than every key with this prefix.
+fn after_prefix(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            break;
+        }
+    }
+    end
+}
+
+/// The execution that a key ends with.
+pub(super) fn execution_in(key: &[u8]) -> Option<ExecutionId> {
+    let tail = key.len().checked_sub(16)?;
+    Some(ExecutionId::from_bytes(key[tail..].try_into().ok()?))
+}
+
+/// The job that follows a key's table.
+pub(super) fn job_in(key: &[u8]) -> Option<JobId> {
+    Some(JobId::from_bytes(key.get(1..17)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_sort_as_their_values_do(a: [u8; 16], b: [u8; 16], c: [u8; 16], d: [u8; 16], m: u64, n: u64) {
+            let (job_a, job_b) = (JobId::from_bytes(a), JobId::from_bytes(b));
+            let (run_c, run_d) = (ExecutionId::from_bytes(c), ExecutionId::from_bytes(d));
+            for (one, other) in [
+                (Key::Spec(job_a), Key::Spec(job_b)),
+                (Key::Past(job_a, run_c), Key::Past(job_b, run_d)),
+                (Key::Past(job_a, run_c), Key::Past(job_a, run_d)),
+                (Key::Live(run_c), Key::Live(run_d)),
+                (Key::Audit(m), Key::Audit(n)),
+                (Key::Spec(job_a), Key::Audit(n)),
+            ] {
+                prop_assert_eq!(one.cmp(&other), one.encode().cmp(&other.encode()));
+            }
+        }
+
+        #[test]
+        fn names_of_different_owners_never_meet(
+            owner: String, name: String, other_owner: String, other_name: String,
+        ) {
+            let same = (&owner, &name) == (&other_owner, &other_name);
+            let key = Key::Name(&owner, &name).encode();
+            prop_assert_eq!(same, key == Key::Name(&other_owner, &other_name).encode());
+        }
+
+        #[test]
+        fn a_jobs_past_holds_its_executions_and_no_others(a: [u8; 16], b: [u8; 16], c: [u8; 16]) {
+            let (from, to) = past_of(JobId::from_bytes(a));
+            let key = Key::Past(JobId::from_bytes(b), ExecutionId::from_bytes(c)).encode();
+            let inside = from.as_slice() <= &*key && &*key < to.as_slice();
+            prop_assert_eq!(inside, a == b);
+            prop_assert_eq!(execution_in(&key), Some(ExecutionId::from_bytes(c)));
+            prop_assert_eq!(job_in(&key), Some(JobId::from_bytes(b)));
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The embedded store: its logic once, over any engine behind the key-value seam.
+
+mod audit;
+mod index;
+mod keys;
+mod record;
+mod state;
+mod step;
+mod verbs;
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use chronos_core::audit::AuditEvent;
+use chronos_core::execution::CancelCause;
+use chronos_core::plan::Change;
+use chronos_core::policy::QuietHours;
+use chronos_core::store::{
+    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Store, Terms, WakeHook,
+};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
+
+use crate::kv::{Kv, MemoryKv};
+use keys::{Key, Table};
+use state::{State, engine};
+use step::Step;
+
+/// How much of the past a store keeps by itself; `None` keeps everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The newest executions of each job.
+    pub executions_per_job: Option<NonZeroU32>,
+    /// About this many of the newest decisions.
+    pub audit_events: Option<u64>,
+}
+
+/// A store inside the process, over an engine of one's choice.
+pub struct EmbeddedStore {
+    state: Mutex<State>,
+    hooks: RwLock<Vec<WakeHook>>,
+}
+
+impl EmbeddedStore {
+    /// The store that this engine holds.
+    pub fn open(kv: impl Kv, retention: Retention) -> Result<Self> {
+        let state = State::open(Box::new(kv), retention)?;
+        Ok(Self {
+            state: Mutex::new(state),
+            hooks: RwLock::default(),
+        })
+    }
+
+    /// An empty store in memory.
+    pub fn memory(retention: Retention) -> Result<Self> {
+        Self::open(MemoryKv::new(), retention)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| {
+            // A panic may have left the index halfway between two steps; the records are whole.
+            let mut state = poisoned.into_inner();
+            state.stale = true;
+            self.state.clear_poison();
+            state
+        })
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+        let mut state = self.lock();
+        state.refresh()?;
+        read(&mut state)
+    }
+
+    fn step<T>(&self, now: Timestamp, verb: impl FnOnce(&mut Step<'_>) -> Result<T>) -> Result<T> {
+        let (value, wakes) = self.lock().step(now, verb)?;
+        let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
+        for wake in wakes.iter() {
+            for hook in hooks.iter() {
+                hook(wake);
+            }
+        }
+        Ok(value)
+    }
+}
+
+impl fmt::Debug for EmbeddedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedStore").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job> {
+        self.step(now, |step| step.create_job(spec))
+    }
+
+    async fn amend_job(
+        &self,
+        job: JobId,
+        change: Change,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Job> {
+        self.step(now, |step| step.amend_job(job, change, expected))
+    }
+
+    async fn delete_job(&self, job: JobId, now: Timestamp) -> Result<()> {
+        self.step(now, |step| step.delete_job(job))
+    }
+
+    async fn job(&self, job: JobId) -> Result<Job> {
+        self.read(|state| state.load(job).map(|(job, _)| job))
+    }
+
+    async fn job_named(&self, owner: &str, name: &str) -> Result<Option<Job>> {
+        self.read(|state| state.job_named(owner, name))
+    }
+
+    async fn jobs(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>> {
+        self.read(|state| state.jobs(after, limit))
+    }
+
+    async fn fire_due(&self, now: Timestamp, limit: usize) -> Result<Fired> {
+        self.step(now, |step| step.fire_due(limit))
+    }
+
+    async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {
+        self.step(now, |step| step.run_now(job))
+    }
+
+    async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
+        self.step(terms.now, |step| step.claim(worker, terms, limit))
+    }
+
+    async fn renew(&self, holds: &[Hold], terms: Terms) -> Result<Vec<Renewal>> {
+        self.step(terms.now, |step| step.renew(holds, terms))
+    }
+
+    async fn finish(
+        &self,
+        finishes: Vec<Finish>,
+        now: Timestamp,
+    ) -> Result<Vec<Result<Execution>>> {
+        self.step(now, |step| step.finish(finishes))
+    }
+
+    async fn release(&self, holds: &[Hold], now: Timestamp) -> Result<()> {
+        self.step(now, |step| step.release(holds))
+    }
+
+    async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped> {
+        self.step(now, |step| step.reap(limit))
+    }
+
+    async fn cancel(
+        &self,
+        execution: ExecutionId,
+        cause: CancelCause,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.step(now, |step| step.cancel_execution(execution, cause))
+    }
+
+    async fn execution(&self, execution: ExecutionId) -> Result<Execution> {
+        self.read(|state| state.execution(execution))
+    }
+
+    async fn executions(
+        &self,
+        job: JobId,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>> {
+        self.read(|state| state.executions(job, before, limit))
+    }
+
+    async fn dead_letters(
+        &self,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>> {
+        self.read(|state| state.dead_letters(before, limit))
+    }
+
+    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>> {
+        self.read(|state| audit::after(state.kv.as_ref(), after, limit))
+    }
+
+    async fn put_policy(&self, policy: QuietHours) -> Result<()> {
+        self.step(Timestamp::EPOCH, |step| {
+            step.put(&Key::Policy(policy.id), &policy)?;
+            step.state.index.policies.insert(policy.id, policy);
+            Ok(())
+        })
+    }
+
+    async fn policies(&self) -> Result<Vec<QuietHours>> {
+        self.read(|state| Ok(state.index.policies.values().cloned().collect()))
+    }
+
+    async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
+        self.step(Timestamp::EPOCH, |step| {
+            if !step.state.index.policies.contains_key(&policy) {
+                return Err(Error::NoSuchPolicy(policy));
+            }
+            let mut users = Vec::new();
+            step.state.each(Table::Spec, |_, value| {
+                let spec: JobSpec = record::decode(value)?;
+                if spec.quiet_hours == Some(policy) {
+                    users.push(spec.name.to_string());
+                }
+                Ok(())
+            })?;
+            if !users.is_empty() {
+                return Err(Error::PolicyInUse(users));
+            }
+            step.state.index.policies.remove(&policy);
+            step.delete(&Key::Policy(policy));
+            Ok(())
+        })
+    }
+
+    async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {
+        self.step(Timestamp::EPOCH, |step| {
+            let execution = step.held(hold).ok_or(Error::LeaseLost(hold.execution))?;
+            let job = execution.job;
+            step.put(&Key::Checkpoint(job), &checkpoint)
+        })
+    }
+
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        self.read(|state| state.read(&Key::Checkpoint(job)))
+    }
+
+    async fn stats(&self) -> Result<Stats> {
+        self.read(|state| {
+            let (queued, running) = state.index.queued_and_running();
+            Ok(Stats {
+                jobs: state.index.jobs,
+                queued,
+                running,
+                bytes: state.kv.size(),
+            })
+        })
+    }
+
+    async fn flush(&self) -> Result<()> {
+        self.read(|state| engine(state.kv.sync()))
+    }
+
+    async fn compact(&self) -> Result<()> {
+        self.read(|state| engine(state.kv.compact()))
+    }
+
+    fn watch(&self, hook: WakeHook) {
+        self.hooks
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(hook);
+    }
+}

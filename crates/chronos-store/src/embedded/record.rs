@@ -1,0 +1,60 @@
+//! Records of the embedded store: values in a compact encoding, each led by its version.
+
+use chronos_core::store::{Error, Result};
+use chronos_core::{Standing, Timestamp};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// The only encoding so far; a change to a stored type adds one and keeps reading the older.
+const VERSION: u8 = 1;
+
+/// The bytes of a record.
+pub(super) fn encode<T: Serialize>(value: &T) -> Result<Box<[u8]>> {
+    let bytes = postcard::to_extend(value, vec![VERSION]);
+    let bytes = bytes.map_err(|error| Error::Corrupt(format!("cannot write a record: {error}")))?;
+    Ok(bytes.into_boxed_slice())
+}
+
+/// The record that these bytes are.
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    let (version, body) = bytes
+        .split_first()
+        .ok_or_else(|| Error::Corrupt("a record is empty".into()))?;
+    if *version != VERSION {
+        let text = format!("a record has version {version}, this program reads {VERSION}");
+        return Err(Error::Corrupt(text));
+    }
+    postcard::from_bytes(body)
+        .map_err(|error| Error::Corrupt(format!("a record cannot be read: {error}")))
+}
+
+/// A job's standing with what the store itself needs to know beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StandingRecord {
+    /// When the job is due; kept so that a start need not read every spec.
+    pub(super) due: Option<Timestamp>,
+    /// How many past executions of the job are kept.
+    pub(super) kept: u32,
+    /// Where the job stands.
+    pub(super) standing: Standing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_another_version_and_damaged_ones_are_refused() {
+        let bytes = encode(&42_u64).unwrap();
+        assert_eq!(decode::<u64>(&bytes), Ok(42));
+        let mut newer = bytes.to_vec();
+        newer[0] = VERSION + 1;
+        assert!(
+            decode::<u64>(&newer)
+                .unwrap_err()
+                .to_string()
+                .contains("version 2")
+        );
+        assert!(decode::<u64>(&bytes[..1]).is_err());
+        assert!(decode::<u64>(&[]).is_err());
+    }
+}

@@ -1,0 +1,241 @@
+//! The state behind the lock: engine, index and counters, and how they are loaded and read.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use chronos_core::execution::Token;
+use chronos_core::policy::QuietHours;
+use chronos_core::store::{Error, Result};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec};
+use serde::de::DeserializeOwned;
+
+use super::Retention;
+use super::audit;
+use super::index::Index;
+use super::keys::{Key, Table, job_in};
+use super::record::{StandingRecord, decode};
+use crate::kv::{self, Kv, Order};
+
+pub(super) struct State {
+    pub(super) kv: Box<dyn Kv>,
+    pub(super) index: Index,
+    pub(super) retention: Retention,
+    /// The highest fencing token handed out.
+    pub(super) token: Token,
+    /// The sequence of the newest decision.
+    pub(super) sequence: u64,
+    /// Set when the index may not match the records.
+    pub(super) stale: bool,
+}
+
+/// Turns an engine's error into the port's.
+pub(super) fn engine<T>(result: kv::Result<T>) -> Result<T> {
+    result.map_err(|error| Error::Unavailable(error.to_string()))
+}
+
+impl State {
+    pub(super) fn open(kv: Box<dyn Kv>, retention: Retention) -> Result<Self> {
+        let mut state = Self {
+            kv,
+            index: Index::default(),
+            retention,
+            token: Token(0),
+            sequence: 0,
+            stale: true,
+        };
+        state.refresh()?;
+        Ok(state)
+    }
+
+    /// Rebuilds the index from the records if it may not match them.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        if !self.stale {
+            return Ok(());
+        }
+        let mut index = Index::default();
+        self.each(Table::Standing, |key, value| {
+            let Some(job) = job_in(key) else {
+                return Ok(());
+            };
+            index.jobs += 1;
+            // A record that cannot be read is set aside; its job is named when it is asked for.
+            if let Ok(record) = decode::<StandingRecord>(value) {
+                index.move_due(job, None, record.due);
+            }
+            Ok(())
+        })?;
+        self.each(Table::Live, |_, value| {
+            index.put_live(decode::<Execution>(value)?);
+            Ok(())
+        })?;
+        self.each(Table::Policy, |_, value| {
+            let policy = decode::<QuietHours>(value)?;
+            index.policies.insert(policy.id, policy);
+            Ok(())
+        })?;
+        self.token = Token(self.read(&Key::Token)?.unwrap_or(0));
+        self.sequence = audit::newest(self.kv.as_ref())?;
+        self.index = index;
+        self.stale = false;
+        Ok(())
+    }
+
+    /// Visits every record of a table in the order of their keys.
+    pub(super) fn each(
+        &self,
+        table: Table,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (from, to) = table.range();
+        let mut outcome = Ok(());
+        engine(
+            self.kv
+                .scan(&from, &to, Order::Ascending, &mut |key, value| {
+                    outcome = visit(key, value);
+                    if outcome.is_ok() {
+                        ControlFlow::Continue(())
+                    } else {
+                        ControlFlow::Break(())
+                    }
+                }),
+        )?;
+        outcome
+    }
+
+    pub(super) fn read<T: DeserializeOwned>(&self, key: &Key<'_>) -> Result<Option<T>> {
+        let bytes = engine(self.kv.get(&key.encode()))?;
+        bytes.as_deref().map(decode).transpose()
+    }
+
+    pub(super) fn spec(&mut self, job: JobId) -> Result<Arc<JobSpec>> {
+        if let Some(spec) = self.index.spec(job) {
+            return Ok(spec.clone());
+        }
+        let spec: JobSpec = self.read(&Key::Spec(job))?.ok_or(Error::NoSuchJob(job))?;
+        let spec = Arc::new(spec);
+        self.index.put_spec(&spec);
+        Ok(spec)
+    }
+
+    /// The job and its record; an error when there is none.
+    pub(super) fn load(&mut self, job: JobId) -> Result<(Job, StandingRecord)> {
+        let record: StandingRecord = self
+            .read(&Key::Standing(job))?
+            .ok_or(Error::NoSuchJob(job))?;
+        let spec = self.spec(job)?;
+        Ok((
+            Job {
+                spec,
+                standing: record.standing.clone(),
+            },
+            record,
+        ))
+    }
+
+    pub(super) fn job_named(&mut self, owner: &str, name: &str) -> Result<Option<Job>> {
+        let Some(job) = self.read::<JobId>(&Key::Name(owner, name))? else {
+            return Ok(None);
+        };
+        self.load(job).map(|(job, _)| Some(job))
+    }
+
+    pub(super) fn jobs(&mut self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>> {
+        let (mut from, to) = Table::Spec.range();
+        if let Some(after) = after {
+            from = Key::Spec(after).encode().to_vec();
+            from.push(0);
+        }
+        let mut ids = Vec::new();
+        engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
+            ids.extend(job_in(key));
+            if ids.len() < limit {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        }))?;
+        ids.truncate(limit);
+        ids.into_iter()
+            .map(|job| self.load(job).map(|(job, _)| job))
+            .collect()
+    }
+
+    pub(super) fn execution(&self, id: ExecutionId) -> Result<Execution> {
+        if let Some(live) = self.index.live(id) {
+            return Ok(live.clone());
+        }
+        let job = self
+            .read::<JobId>(&Key::JobOf(id))?
+            .ok_or(Error::NoSuchExecution(id))?;
+        self.read(&Key::Past(job, id))?
+            .ok_or(Error::NoSuchExecution(id))
+    }
+
+    /// The job's executions, newest first: what lives, merged with what is over.
+    pub(super) fn executions(
+        &self,
+        job: JobId,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>> {
+        let live = self.index.live_of(job).into_iter();
+        let mut found: Vec<Execution> = live
+            .filter(|live| before.is_none_or(|before| live.id < before))
+            .cloned()
+            .collect();
+        let (from, mut to) = super::keys::past_of(job);
+        if let Some(before) = before {
+            to = Key::Past(job, before).encode().to_vec();
+        }
+        let past: Vec<Execution> = self.newest(&from, &to, limit, |_, value| decode(value))?;
+        found.extend(past);
+        found.sort_by_key(|execution| std::cmp::Reverse(execution.id));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    pub(super) fn dead_letters(
+        &self,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>> {
+        let (from, mut to) = Table::DeadLetter.range();
+        if let Some(before) = before {
+            to = Key::DeadLetter(before).encode().to_vec();
+        }
+        let ids: Vec<ExecutionId> = self.newest(&from, &to, limit, |key, _| {
+            super::keys::execution_in(key)
+                .ok_or_else(|| Error::Corrupt("a key is too short".into()))
+        })?;
+        ids.into_iter().map(|id| self.execution(id)).collect()
+    }
+
+    fn newest<T>(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+        mut read: impl FnMut(&[u8], &[u8]) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut found = Vec::new();
+        if limit == 0 {
+            return Ok(found);
+        }
+        let mut outcome = Ok(());
+        engine(
+            self.kv
+                .scan(from, to, Order::Descending, &mut |key, value| {
+                    match read(key, value) {
+                        Ok(record) => found.push(record),
+                        Err(error) => outcome = Err(error),
+                    }
+                    if outcome.is_ok() && found.len() < limit {
+                        ControlFlow::Continue(())
+                    } else {
+                        ControlFlow::Break(())
+                    }
+                }),
+        )?;
+        outcome.map(|()| found)
+    }
+}

@@ -1,0 +1,73 @@
+//! The seam below the embedded store: an ordered map of bytes with atomic batches.
+
+mod memory;
+
+use std::ops::ControlFlow;
+
+pub use memory::MemoryKv;
+
+/// What an engine could not do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Error(pub String);
+
+/// What an engine gives back.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An ordered map of bytes. Everything the embedded store asks of an engine.
+pub trait Kv: Send + Sync + 'static {
+    /// The value of a key.
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// Visits the entries with `from <= key < to` in order until the visitor breaks.
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, visit: Visitor<'_>) -> Result<()>;
+
+    /// Applies a whole batch or nothing of it.
+    fn commit(&self, batch: Batch) -> Result<()>;
+
+    /// Makes every committed batch survive a power cut.
+    fn sync(&self) -> Result<()>;
+
+    /// Gives back the space of overwritten and deleted entries.
+    fn compact(&self) -> Result<()>;
+
+    /// Bytes held, as far as the engine knows.
+    fn size(&self) -> u64;
+}
+
+/// Sees one entry after the other; breaks to end the scan.
+pub type Visitor<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
+
+/// The direction of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Smallest key first.
+    Ascending,
+    /// Largest key first.
+    Descending,
+}
+
+/// Changes that belong together; later ones win over earlier ones of the same key.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Each key with its new value, or with `None` to delete it.
+    pub changes: Vec<(Box<[u8]>, Option<Box<[u8]>>)>,
+}
+
+impl Batch {
+    /// Sets a key.
+    pub fn put(&mut self, key: impl Into<Box<[u8]>>, value: impl Into<Box<[u8]>>) {
+        self.changes.push((key.into(), Some(value.into())));
+    }
+
+    /// Removes a key.
+    pub fn delete(&mut self, key: impl Into<Box<[u8]>>) {
+        self.changes.push((key.into(), None));
+    }
+
+    /// Whether nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
