@@ -285,12 +285,23 @@ impl Step<'_> {
 
     pub(super) fn finish(&mut self, finishes: Vec<Finish>) -> Result<Vec<Result<Execution>>> {
         let mut answers = Vec::with_capacity(finishes.len());
-        for Finish { hold, ending, log } in finishes {
+        for Finish {
+            hold,
+            ending,
+            at,
+            log,
+        } in finishes
+        {
             let Some(execution) = self.held(&hold).cloned() else {
                 answers.push(Err(Error::LeaseLost(hold.execution)));
                 continue;
             };
-            answers.push(Ok(self.conclude(&execution, ending, log)?));
+            answers.push(Ok(self.conclude(
+                &execution,
+                ending,
+                log,
+                at.min(self.now),
+            )?));
         }
         Ok(answers)
     }
@@ -301,6 +312,7 @@ impl Step<'_> {
         execution: &Execution,
         ending: Ending,
         log: Option<Arc<str>>,
+        at: Timestamp,
     ) -> Result<Execution> {
         let mut loaded = match self.state.load(execution.job) {
             Ok(loaded) => Some(loaded),
@@ -311,7 +323,7 @@ impl Step<'_> {
             let mut siblings = self.state.index.live_of(execution.job);
             siblings.retain(|other| other.id != execution.id);
             let job = loaded.as_ref().map(|(job, _)| job);
-            plan::conclude(job, execution, &siblings, ending, log, self.now)
+            plan::conclude(job, execution, &siblings, ending, log, at)
         };
         let Some(concluded) = concluded else {
             return Err(Error::LeaseLost(execution.id));
@@ -341,7 +353,7 @@ impl Step<'_> {
                 .running()
                 .is_some_and(|running| running.cancel.is_some())
             {
-                self.conclude(&execution, Ending::Cancelled, None)?;
+                self.conclude(&execution, Ending::Cancelled, None, self.now)?;
                 continue;
             }
             let paused = match self.state.load(execution.job) {
@@ -377,7 +389,9 @@ impl Step<'_> {
         };
         for (id, ending) in expired.into_iter().take(limit) {
             if let Some(execution) = self.state.index.live(id).cloned() {
-                reaped.ended.push(self.conclude(&execution, ending, None)?);
+                reaped
+                    .ended
+                    .push(self.conclude(&execution, ending, None, self.now)?);
             }
         }
         Ok(reaped)
