@@ -22,9 +22,8 @@ impl Shared {
     /// Takes a run off the roster and hands its end over. Does nothing for one that is off already:
     /// its end was decided by someone else.
     pub(crate) fn complete(&self, hold: Hold, ending: Ending) {
-        if let Some(entry) = self.roster.take(hold) {
-            self.hand_over(&entry, ending);
-        }
+        self.roster
+            .take(hold, |entry| self.hand_over(entry, ending));
     }
 
     pub(super) fn hand_over(&self, entry: &Entry, ending: Ending) {

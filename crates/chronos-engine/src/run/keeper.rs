@@ -31,14 +31,13 @@ impl Keeper {
     }
 
     fn stop_overdue(&self) {
-        for (entry, ending) in self
-            .shared
+        let shared = &self.shared;
+        shared
             .roster
-            .take_overdue(self.shared.clock.monotonic())
-        {
-            entry.abort();
-            self.shared.hand_over(&entry, ending);
-        }
+            .take_overdue(shared.clock.monotonic(), |entry, ending| {
+                entry.abort();
+                shared.hand_over(entry, ending);
+            });
     }
 
     async fn renew(&mut self) {
@@ -68,11 +67,11 @@ impl Keeper {
                         .ask_to_stop(hold.execution, begun + config.cancel_grace);
                 }
                 Renewal::Lost => {
-                    if let Some(entry) = shared.roster.take(*hold) {
+                    shared.roster.take(*hold, |entry| {
                         warn!(job = %entry.spec.name, "Run given up: its lease was taken");
                         entry.abort();
                         shared.observer.lost(&entry.spec);
-                    }
+                    });
                 }
             }
         }

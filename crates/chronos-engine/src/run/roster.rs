@@ -118,31 +118,33 @@ impl Roster {
         }
     }
 
-    /// Takes a run off, if it is still on under this hold. Whoever gets it decides its end.
-    pub(crate) fn take(&self, hold: Hold) -> Option<Entry> {
+    /// Takes a run off, if it is still on under this hold; whoever gets it decides its end. Passes it
+    /// on before anyone may find the roster empty and stop what it is passed to.
+    pub(crate) fn take(&self, hold: Hold, pass_on: impl FnOnce(&Entry)) {
         let mut inner = self.lock();
-        if inner.entries.get(&hold.execution)?.hold != hold {
-            return None;
+        if inner
+            .entries
+            .get(&hold.execution)
+            .is_some_and(|entry| entry.hold == hold)
+            && let Some(entry) = inner.take(hold.execution)
+        {
+            pass_on(&entry);
+            self.note_if_empty(&inner);
         }
-        let entry = inner.take(hold.execution);
-        self.note_if_empty(&inner);
-        entry
     }
 
     /// Takes off every run whose time is up, with the ending that this means.
-    pub(crate) fn take_overdue(&self, now: Duration) -> Vec<(Entry, Ending)> {
+    pub(crate) fn take_overdue(&self, now: Duration, mut pass_on: impl FnMut(&Entry, Ending)) {
         let mut inner = self.lock();
-        let mut overdue = Vec::new();
         while let Some((_, id)) = inner.ends.first().copied().filter(|(at, _)| *at <= now) {
             let Some(entry) = inner.take(id) else { break };
             let ending = entry
                 .end
                 .as_ref()
                 .map_or(Ending::TimedOut, |(_, ending)| ending.clone());
-            overdue.push((entry, ending));
+            pass_on(&entry, ending);
         }
         self.note_if_empty(&inner);
-        overdue
     }
 
     /// Takes off every run whose lease was last renewed longer ago than `age`.
