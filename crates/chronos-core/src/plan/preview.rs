@@ -104,7 +104,7 @@ pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec
             let base = deferred.unwrap_or(execution.slot).max(execution.slot);
             let mut reasons = reasons(&job, execution.slot, effective.map(|at| at.since(base)));
             let quiet_until = if effective.is_some() {
-                deferred
+                deferred.filter(|until| execution.slot < *until)
             } else {
                 quiet_hours.and_then(|quiet| quiet.until(execution.slot))
             };
@@ -123,7 +123,9 @@ pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec
                 .any(|made| matches!(made, Decision::Deferred { .. }));
         job.standing = planned.standing;
         if waits {
-            job.standing.next_slot = job.spec.schedule.next_from_end(due);
+            let begun = planned.executions.iter().map(|execution| execution.run_at);
+            let end = begun.fold(due, Timestamp::max);
+            job.standing.next_slot = job.spec.schedule.next_from_end(end);
         }
     }
     runs.truncate(count);
