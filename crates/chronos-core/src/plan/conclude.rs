@@ -223,8 +223,10 @@ pub struct FollowUp {
     pub over: bool,
 }
 
-/// Decides what the job's live executions may do, after one of them ended or was withdrawn, or the
-/// job was changed.
+/// Decides what the job's live executions may do, given those that are alive after a step.
+///
+/// Belongs to every step that ended or withdrew an execution or changed the job; it says nothing
+/// after any other.
 #[must_use]
 pub fn follow_up(job: &Job, live: &[&Execution], now: Timestamp) -> FollowUp {
     let active = live.iter().filter(|execution| !execution.is_held()).count();

@@ -36,7 +36,8 @@ pub struct Live<'a> {
     pub quiet_hours: Option<&'a QuietHours>,
 }
 
-/// What a store must do, all of it or nothing.
+/// What a store must do, all of it or nothing; what it withdraws may let others go on, which
+/// [`follow_up`] says in the same step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Executions to record: queued ones to run, skipped ones to remember.
