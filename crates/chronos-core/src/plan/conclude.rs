@@ -103,7 +103,6 @@ fn next_attempt(
     now: Timestamp,
 ) -> Option<Execution> {
     let mut again = match ending {
-        Ending::Success | Ending::Cancelled | Ending::Skipped(_) => return None,
         // A graceful stop uses up nothing.
         Ending::Interrupted => execution.again(now),
         // A dead node is not the job's failure.
@@ -111,7 +110,7 @@ fn next_attempt(
             lost: execution.lost + 1,
             ..execution.again(now)
         },
-        Ending::Stuck => return None,
+        Ending::Stuck | Ending::Success | Ending::Cancelled | Ending::Skipped(_) => return None,
         Ending::TimedOut => retry_of(job, execution, siblings, None, now)?,
         Ending::Failed(failure) => {
             if failure.class == retry::Class::Permanent {

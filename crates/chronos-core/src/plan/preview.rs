@@ -108,7 +108,8 @@ pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec
             } else {
                 quiet_hours.and_then(|quiet| quiet.until(execution.slot))
             };
-            reasons.extend(quiet_until.and_then(|until| quiet_reason(quiet_hours?, until)));
+            let quiet = quiet_hours.zip(quiet_until);
+            reasons.extend(quiet.map(|(policy, until)| quiet_reason(policy, until)));
             runs.push(PreviewRun {
                 nominal: execution.slot,
                 effective,
@@ -147,14 +148,11 @@ fn reasons(job: &Job, slot: Timestamp, delay: Option<Duration>) -> Vec<Reason> {
     reasons
 }
 
-fn quiet_reason(quiet_hours: &QuietHours, until: Timestamp) -> Option<Reason> {
-    let until = until
-        .to_datetime()
-        .with_timezone(&quiet_hours.zone.tz())
-        .naive_local();
-    Some(Reason::QuietHours {
+fn quiet_reason(quiet_hours: &QuietHours, until: Timestamp) -> Reason {
+    let zone = quiet_hours.zone;
+    Reason::QuietHours {
         policy: quiet_hours.name.clone(),
-        until,
-        zone: quiet_hours.zone,
-    })
+        until: until.to_datetime().with_timezone(&zone.tz()).naive_local(),
+        zone,
+    }
 }

@@ -1,5 +1,9 @@
 //! The world: one job and its executions, changed as a store must change them, with the laws
 //! checked at every step.
+#![expect(
+    clippy::expect_used,
+    reason = "a world that breaks its own rules fails the test"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -265,7 +269,7 @@ impl World {
             self.change(id, State::Queued { held: false });
         }
         if let Some(next) = follow.next_slot {
-            let Oracle::FromEnd { step, .. } = self.oracle else {
+            let Oracle::FromEnd { step, end: limit } = self.oracle else {
                 panic!("only a fixed delay gets its slot from an end");
             };
             let end = self
@@ -275,6 +279,10 @@ impl World {
                 .unwrap_or(self.now)
                 .max(self.now);
             assert_eq!(next.as_micros(), end.as_micros() + step);
+            assert!(
+                limit.is_none_or(|limit| next <= limit),
+                "a slot past the end"
+            );
             assert_eq!(self.job.standing.next_slot.replace(next), None);
         }
         if follow.over {
