@@ -223,16 +223,16 @@ fn row(execution: &Execution) -> String {
         text += " by hand";
     }
     if execution.attempt > 1 {
-        text += &format!(" attempt {}", execution.attempt);
+        text = format!("{text} attempt {}", execution.attempt);
     }
-    text += &match &execution.state {
-        State::Queued { held: false } => " queued".into(),
-        State::Queued { held: true } => " held".into(),
-        State::Running(running) if running.cancel.is_some() => " stopping".into(),
-        State::Skipped { reason, .. } => format!(" skipped: {}", reason.as_str()),
-        _ => format!(" {}", execution.status().to_lowercase()),
+    let state = match &execution.state {
+        State::Queued { held: false } => "queued".into(),
+        State::Queued { held: true } => "held".into(),
+        State::Running(running) if running.cancel.is_some() => "stopping".into(),
+        State::Skipped { reason, .. } => format!("skipped: {}", reason.as_str()),
+        _ => execution.status().to_lowercase(),
     };
-    text
+    format!("{text} {state}")
 }
 
 fn rows(plan: &Plan) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Laws: whatever happens to a job, in whatever order, every slot is accounted for exactly once.
 
+mod checks;
 mod oracle;
 mod setup;
 mod world;

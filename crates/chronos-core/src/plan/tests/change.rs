@@ -169,7 +169,7 @@ fn a_job_that_used_up_its_runs_needs_a_larger_limit_to_go_on() {
     let refused = desk.edit("09:02:00", |spec| spec.schedule = limited);
     assert!(matches!(refused, Err(Error::NeverFires { .. })));
     desk.edit("09:02:00", |spec| {
-        spec.schedule = hourly.at_most(2).unwrap()
+        spec.schedule = hourly.at_most(2).unwrap();
     })
     .unwrap();
     assert_eq!(desk.next().unwrap(), "10:00:00");

@@ -10,7 +10,7 @@ fn lines(desk: &Desk, count: usize) -> Vec<String> {
         let reasons: Vec<_> = run.reasons.iter().map(ToString::to_string).collect();
         let mut line = format!("{} -> {effective}", clock(run.nominal));
         if !reasons.is_empty() {
-            line += &format!(" ({})", reasons.join("; "));
+            line = format!("{line} ({})", reasons.join("; "));
         }
         line
     };
