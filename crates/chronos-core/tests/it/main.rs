@@ -1,0 +1,3 @@
+//! Claims about the domain as its users see it, in one binary.
+
+mod laws;
