@@ -1,0 +1,355 @@
+//! Time zones by their IANA names, and the wall-clock arithmetic that schedules need of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, NaiveDateTime, Offset, TimeZone};
+use chrono_tz::{TZ_VARIANTS, Tz};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::Timestamp;
+
+const DAY: i64 = 86_400;
+
+/// How far apart two looks at a zone's offset may lie without missing a change between them.
+///
+/// No zone has ever changed twice within it: the closest pair is 6.96 days apart (Gaza, Recife). A
+/// test walks every zone of the database, so an update that breaks this stops the build.
+const STRIDE: i64 = 6 * DAY;
+
+/// The database knows no change before 1800 and none from 2100 on.
+const FIRST_CHANGE: i64 = -5_364_662_400;
+const LAST_CHANGE: i64 = 4_102_444_800;
+
+/// A time zone of the IANA database, such as `Europe/Berlin`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Zone(Tz);
+
+/// A change of a zone's offset: at `at` the clocks jump from `before` to `after`, all in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transition {
+    pub(crate) at: i64,
+    pub(crate) before: i64,
+    pub(crate) after: i64,
+}
+
+impl Zone {
+    /// Universal time, the zone without surprises.
+    pub const UTC: Self = Self(Tz::UTC);
+
+    /// No clock was ever moved further than this, in seconds: the dateline moves skip a whole day.
+    pub(crate) const LARGEST_SHIFT: i64 = DAY;
+
+    /// The zone of this exact IANA name.
+    ///
+    /// ```
+    /// use chronos_core::schedule::Zone;
+    ///
+    /// assert_eq!(Zone::parse("Europe/Paris").unwrap().name(), "Europe/Paris");
+    /// assert_eq!(
+    ///     Zone::parse("Europ/Paris").unwrap_err().to_string(),
+    ///     r#"unknown time zone "Europ/Paris"; did you mean "Europe/Paris"?"#
+    /// );
+    /// ```
+    pub fn parse(name: &str) -> Result<Self, UnknownZone> {
+        Tz::from_str(name)
+            .map(Self)
+            .map_err(|_| UnknownZone::named(name))
+    }
+
+    /// The IANA name, as [`Self::parse`] takes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The version of the IANA time zone database that every zone follows, such as `2025b`.
+    #[must_use]
+    pub const fn database_version() -> &'static str {
+        chrono_tz::IANA_TZDB_VERSION
+    }
+
+    /// What the clocks of the zone show at `instant`.
+    #[must_use]
+    pub fn wall_clock(self, instant: Timestamp) -> NaiveDateTime {
+        instant.to_datetime().with_timezone(&self.0).naive_local()
+    }
+
+    /// The offset from universal time at `utc`, in seconds.
+    pub(crate) fn offset_at(self, utc: i64) -> i64 {
+        // Any offset beyond the years that chrono can hold is the one at the nearest change.
+        let utc = utc.clamp(FIRST_CHANGE, LAST_CHANGE);
+        let instant = DateTime::from_timestamp(utc, 0).unwrap_or_default();
+        self.0
+            .offset_from_utc_datetime(&instant.naive_utc())
+            .fix()
+            .local_minus_utc()
+            .into()
+    }
+
+    /// The first change of the offset in `(after, until]`; `before` is the offset at `after`.
+    pub(crate) fn transition_in(self, after: i64, until: i64, before: i64) -> Option<Transition> {
+        let until = until.min(LAST_CHANGE);
+        let mut known = after.max(FIRST_CHANGE);
+        while known < until {
+            let probe = until.min(known + STRIDE);
+            if self.offset_at(probe) != before {
+                return Some(self.narrow(known, probe, before));
+            }
+            known = probe;
+        }
+        None
+    }
+
+    /// The one change in `(known, changed]`.
+    fn narrow(self, mut known: i64, mut changed: i64, before: i64) -> Transition {
+        while changed - known > 1 {
+            let middle = known + (changed - known) / 2;
+            if self.offset_at(middle) == before {
+                known = middle;
+            } else {
+                changed = middle;
+            }
+        }
+        Transition {
+            at: changed,
+            before,
+            after: self.offset_at(changed),
+        }
+    }
+}
+
+impl Default for Zone {
+    fn default() -> Self {
+        Self::UTC
+    }
+}
+
+impl FromStr for Zone {
+    type Err = UnknownZone;
+
+    fn from_str(name: &str) -> Result<Self, UnknownZone> {
+        Self::parse(name)
+    }
+}
+
+impl fmt::Display for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The IANA name, in texts and in binary records alike: numbers would shift with the database.
+impl Serialize for Zone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Zone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+
+        impl de::Visitor<'_> for Name {
+            type Value = Zone;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an IANA time zone name such as Europe/Berlin")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Zone, E> {
+                Zone::parse(name).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(Name)
+    }
+}
+
+/// The time zone database has no zone of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct UnknownZone {
+    name: Box<str>,
+    suggestion: Option<Zone>,
+}
+
+impl UnknownZone {
+    /// The existing zone that was probably meant.
+    #[must_use]
+    pub fn suggestion(&self) -> Option<Zone> {
+        self.suggestion
+    }
+
+    fn named(name: &str) -> Self {
+        // Whatever is longer than any real name is no slip of the finger; its start tells enough.
+        if name.len() > 64 {
+            let shortened: String = name.chars().take(32).chain("...".chars()).collect();
+            return Self {
+                name: shortened.into(),
+                suggestion: None,
+            };
+        }
+        Self {
+            name: name.into(),
+            suggestion: closest(name),
+        }
+    }
+}
+
+impl fmt::Display for UnknownZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown time zone \"{}\"", self.name)?;
+        match self.suggestion {
+            Some(zone) => write!(f, "; did you mean \"{zone}\"?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The zone whose name differs only in case, in its region, or by a slip or two.
+fn closest(name: &str) -> Option<Zone> {
+    let wanted = name.trim().to_ascii_lowercase().replace(' ', "_");
+    let slips = |tz: &Tz| {
+        let known = tz.name().to_ascii_lowercase();
+        match known.rsplit_once('/') {
+            _ if known == wanted => 0,
+            Some((_, city)) if city == wanted => 1,
+            _ => 1 + edits(&wanted, &known),
+        }
+    };
+    let (distance, tz) = TZ_VARIANTS
+        .iter()
+        .map(|tz| (slips(tz), tz))
+        .min_by_key(|(d, _)| *d)?;
+    (distance <= 1 + wanted.len().div_ceil(4).min(2)).then_some(Zone(*tz))
+}
+
+/// The number of letters to insert, drop or replace to make `a` of `b` (Levenshtein).
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_are_refused_with_the_probable_one() {
+        let table = [
+            (
+                "Europ/Paris",
+                r#"unknown time zone "Europ/Paris"; did you mean "Europe/Paris"?"#,
+            ),
+            (
+                "europe/paris",
+                r#"unknown time zone "europe/paris"; did you mean "Europe/Paris"?"#,
+            ),
+            ("utc", r#"unknown time zone "utc"; did you mean "UTC"?"#),
+            (
+                "Berlin",
+                r#"unknown time zone "Berlin"; did you mean "Europe/Berlin"?"#,
+            ),
+            (
+                "New York",
+                r#"unknown time zone "New York"; did you mean "America/New_York"?"#,
+            ),
+            ("Mars/Olympus", r#"unknown time zone "Mars/Olympus""#),
+            ("", r#"unknown time zone """#),
+        ];
+        for (name, expected) in table {
+            assert_eq!(
+                Zone::parse(name).unwrap_err().to_string(),
+                expected,
+                "{name}"
+            );
+        }
+        let endless = Zone::parse(&"é".repeat(5_000)).unwrap_err().to_string();
+        assert!(endless.len() < 120, "{endless}");
+    }
+
+    #[test]
+    fn text_and_back_is_the_same_zone() {
+        for tz in TZ_VARIANTS {
+            let zone = Zone(tz);
+            let json = serde_json::to_string(&zone).unwrap();
+            assert_eq!(json, format!("\"{zone}\""));
+            assert_eq!(serde_json::from_str::<Zone>(&json).unwrap(), zone);
+        }
+        let wrong = serde_json::from_str::<Zone>("\"Nowhere/City\"")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            wrong.starts_with(r#"unknown time zone "Nowhere/City""#),
+            "{wrong}"
+        );
+    }
+
+    #[test]
+    fn transitions_are_found_to_the_second() {
+        let berlin = Zone::parse("Europe/Berlin").unwrap();
+        let winter = Timestamp::parse("2025-01-01T00:00:00Z").unwrap().as_secs();
+        let summer = Timestamp::parse("2025-03-30T01:00:00Z").unwrap().as_secs();
+        let expected = Transition {
+            at: summer,
+            before: 3_600,
+            after: 7_200,
+        };
+        assert_eq!(
+            berlin.transition_in(winter, winter + 365 * DAY, 3_600),
+            Some(expected)
+        );
+        assert_eq!(berlin.transition_in(winter, summer, 3_600), Some(expected));
+        assert_eq!(berlin.transition_in(winter, summer - 1, 3_600), None);
+        assert_eq!(berlin.transition_in(summer, summer + DAY, 7_200), None);
+    }
+
+    #[test]
+    fn no_zone_changes_twice_within_a_stride_nor_outside_the_known_years() {
+        for tz in TZ_VARIANTS {
+            let exact = |utc: i64| {
+                let instant = DateTime::from_timestamp(utc, 0).unwrap().naive_utc();
+                i64::from(
+                    tz.offset_from_utc_datetime(&instant)
+                        .fix()
+                        .local_minus_utc(),
+                )
+            };
+            assert_eq!(
+                exact(FIRST_CHANGE),
+                exact(FIRST_CHANGE - 1_000 * 365 * DAY),
+                "{tz}"
+            );
+            assert_eq!(
+                exact(LAST_CHANGE),
+                exact(LAST_CHANGE + 7_000 * 365 * DAY),
+                "{tz}"
+            );
+            let (mut last, mut offset) = (i64::MIN / 2, exact(FIRST_CHANGE));
+            for utc in (FIRST_CHANGE..LAST_CHANGE).step_by(86_400) {
+                let now = exact(utc);
+                if now != offset {
+                    assert!((now - offset).abs() <= Zone::LARGEST_SHIFT, "{tz} at {utc}");
+                    // Seen a day late at most, so seven days apart is surely more than six.
+                    assert!(utc - last > STRIDE, "{tz} changes twice around {utc}");
+                    (last, offset) = (utc, now);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The integration tests of the domain, one binary.
+
+mod cron_conformance;
