@@ -11,16 +11,6 @@ use crate::Timestamp;
 
 const DAY: i64 = 86_400;
 
-/// How far apart two looks at a zone's offset may lie without missing a change between them.
-///
-/// No zone has ever changed twice within it: the closest pair is 6.96 days apart (Gaza, Recife). A
-/// test walks every zone of the database, so an update that breaks this stops the build.
-const STRIDE: i64 = 6 * DAY;
-
-/// The database knows no change before 1800 and none from 2100 on.
-const FIRST_CHANGE: i64 = -5_364_662_400;
-const LAST_CHANGE: i64 = 4_102_444_800;
-
 /// A time zone of the IANA database, such as `Europe/Berlin`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Zone(Tz);
@@ -39,6 +29,12 @@ impl Zone {
 
     /// No clock was ever moved further than this, in seconds: the dateline moves skip a whole day.
     pub(crate) const LARGEST_SHIFT: i64 = DAY;
+
+    /// No zone has ever changed twice within this many seconds.
+    ///
+    /// The closest pair is 6.96 days apart (Gaza, Recife). A test walks every zone of the database,
+    /// so an update that breaks this is noticed.
+    pub(crate) const STEADY: i64 = 6 * DAY;
 
     /// The zone of this exact IANA name.
     ///
@@ -77,8 +73,6 @@ impl Zone {
 
     /// The offset from universal time at `utc`, in seconds.
     pub(crate) fn offset_at(self, utc: i64) -> i64 {
-        // Any offset beyond the years that chrono can hold is the one at the nearest change.
-        let utc = utc.clamp(FIRST_CHANGE, LAST_CHANGE);
         let instant = DateTime::from_timestamp(utc, 0).unwrap_or_default();
         self.0
             .offset_from_utc_datetime(&instant.naive_utc())
@@ -87,18 +81,14 @@ impl Zone {
             .into()
     }
 
-    /// The first change of the offset in `(after, until]`; `before` is the offset at `after`.
-    pub(crate) fn transition_in(self, after: i64, until: i64, before: i64) -> Option<Transition> {
-        let until = until.min(LAST_CHANGE);
-        let mut known = after.max(FIRST_CHANGE);
-        while known < until {
-            let probe = until.min(known + STRIDE);
-            if self.offset_at(probe) != before {
-                return Some(self.narrow(known, probe, before));
-            }
-            known = probe;
-        }
-        None
+    /// The change of the offset in `(after, until]`, a window of [`Self::STEADY`] at most;
+    /// `before` is the offset at `after`.
+    pub(crate) fn change_in(self, after: i64, until: i64, before: i64) -> Option<Transition> {
+        debug_assert!(
+            until - after <= Self::STEADY,
+            "two changes could hide in so wide a window"
+        );
+        (self.offset_at(until) != before).then(|| self.narrow(after, until, before))
     }
 
     /// The one change in `(known, changed]`.
@@ -301,9 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn transitions_are_found_to_the_second() {
+    fn changes_are_found_to_the_second() {
         let berlin = Zone::parse("Europe/Berlin").unwrap();
-        let winter = Timestamp::parse("2025-01-01T00:00:00Z").unwrap().as_secs();
         let summer = Timestamp::parse("2025-03-30T01:00:00Z").unwrap().as_secs();
         let expected = Transition {
             at: summer,
@@ -311,43 +300,38 @@ mod tests {
             after: 7_200,
         };
         assert_eq!(
-            berlin.transition_in(winter, winter + 365 * DAY, 3_600),
+            berlin.change_in(summer - 3 * DAY, summer + 3 * DAY, 3_600),
             Some(expected)
         );
-        assert_eq!(berlin.transition_in(winter, summer, 3_600), Some(expected));
-        assert_eq!(berlin.transition_in(winter, summer - 1, 3_600), None);
-        assert_eq!(berlin.transition_in(summer, summer + DAY, 7_200), None);
+        assert_eq!(
+            berlin.change_in(summer - 3 * DAY, summer, 3_600),
+            Some(expected)
+        );
+        assert_eq!(berlin.change_in(summer - 1, summer, 3_600), Some(expected));
+        assert_eq!(berlin.change_in(summer - 3 * DAY, summer - 1, 3_600), None);
+        assert_eq!(berlin.change_in(summer, summer + DAY, 7_200), None);
     }
 
     #[test]
-    fn no_zone_changes_twice_within_a_stride_nor_outside_the_known_years() {
+    fn no_zone_changes_twice_within_the_steady_time_nor_by_more_than_a_day() {
+        let (first, last) = ("1850-01-01T00:00:00Z", "2101-01-01T00:00:00Z");
+        let [first, last] = [first, last].map(|text| Timestamp::parse(text).unwrap().as_secs());
         for tz in TZ_VARIANTS {
-            let exact = |utc: i64| {
-                let instant = DateTime::from_timestamp(utc, 0).unwrap().naive_utc();
-                i64::from(
-                    tz.offset_from_utc_datetime(&instant)
-                        .fix()
-                        .local_minus_utc(),
-                )
-            };
-            assert_eq!(
-                exact(FIRST_CHANGE),
-                exact(FIRST_CHANGE - 1_000 * 365 * DAY),
-                "{tz}"
-            );
-            assert_eq!(
-                exact(LAST_CHANGE),
-                exact(LAST_CHANGE + 7_000 * 365 * DAY),
-                "{tz}"
-            );
-            let (mut last, mut offset) = (i64::MIN / 2, exact(FIRST_CHANGE));
-            for utc in (FIRST_CHANGE..LAST_CHANGE).step_by(86_400) {
-                let now = exact(utc);
+            let zone = Zone(tz);
+            let (mut changed, mut offset) = (i64::MIN / 2, zone.offset_at(first));
+            for utc in (first..last).step_by(86_400) {
+                let now = zone.offset_at(utc);
                 if now != offset {
-                    assert!((now - offset).abs() <= Zone::LARGEST_SHIFT, "{tz} at {utc}");
+                    assert!(
+                        (now - offset).abs() <= Zone::LARGEST_SHIFT,
+                        "{zone} at {utc}"
+                    );
                     // Seen a day late at most, so seven days apart is surely more than six.
-                    assert!(utc - last > STRIDE, "{tz} changes twice around {utc}");
-                    (last, offset) = (utc, now);
+                    assert!(
+                        utc - changed > Zone::STEADY,
+                        "{zone} changes twice around {utc}"
+                    );
+                    (changed, offset) = (utc, now);
                 }
             }
         }

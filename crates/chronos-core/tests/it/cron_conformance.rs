@@ -122,19 +122,19 @@ fn check(vector: &Vector, decision: Option<&Decision>) -> Result<(), String> {
         "never" => match cron {
             Err(CronError::NeverFires { .. }) => Ok(()),
             Err(error) => Err(error.to_string()),
-            Ok(cron) => same(slots(&cron, from(vector), 1), Vec::new()),
+            Ok(cron) => same(&slots(&cron, from(vector), 1), &Vec::new()),
         },
         "match" => {
             let at = instant(vector.at.as_deref().unwrap());
             let matches = cron.map_err(|error| error.to_string())?.matches(at);
-            same(matches, vector.matches.unwrap())
+            same(&matches, &vector.matches.unwrap())
         }
         "equal" => {
             let other = parse(vector, vector.equal_to.as_deref().unwrap());
             let start = instant("2023-12-31T23:59:59Z");
             same(
-                slots(&cron.map_err(|error| error.to_string())?, start, 500),
-                slots(&other.map_err(|error| error.to_string())?, start, 500),
+                &slots(&cron.map_err(|error| error.to_string())?, start, 500),
+                &slots(&other.map_err(|error| error.to_string())?, start, 500),
             )
         }
         "must_not" => {
@@ -172,10 +172,10 @@ fn check(vector: &Vector, decision: Option<&Decision>) -> Result<(), String> {
 
 fn expect(cron: &Cron, vector: &Vector, expected: &[String]) -> Result<(), String> {
     let expected: Vec<_> = expected.iter().map(|text| instant(text)).collect();
-    same(slots(cron, from(vector), expected.len()), expected)
+    same(&slots(cron, from(vector), expected.len()), &expected)
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(ours: T, expected: T) -> Result<(), String> {
+fn same<T: PartialEq + std::fmt::Debug>(ours: &T, expected: &T) -> Result<(), String> {
     if ours == expected {
         Ok(())
     } else {

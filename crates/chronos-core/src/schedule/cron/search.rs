@@ -11,6 +11,10 @@
 use super::fields::{Fields, Wall};
 use crate::schedule::zone::{Transition, Zone};
 
+/// How close to a named time the search looks at the zone again. Offsets of one zone differ by
+/// 26 hours at most, so this many seconds before it the clocks cannot have passed it yet.
+const APPROACH: i64 = 3 * Zone::LARGEST_SHIFT;
+
 /// The first slot at or after the instant `from`, in seconds of universal time.
 pub(super) fn first_slot(fields: &Fields, zone: Zone, mut from: i64) -> Option<i64> {
     // A change at `from` itself belongs to the search, so the walk begins just before it.
@@ -20,7 +24,8 @@ pub(super) fn first_slot(fields: &Fields, zone: Zone, mut from: i64) -> Option<i
         let named = fields.next(from + offset);
         // With no later time to find, one is still possible where clocks go back into this year.
         let until = named.map_or(from + Zone::LARGEST_SHIFT, |wall| wall - offset);
-        if let Some(change) = zone.transition_in(known, until, offset) {
+        let near = until.min(known + Zone::STEADY);
+        if let Some(change) = zone.change_in(known, near, offset) {
             if let Some(wall) = named
                 && !fields.keeps_cadence()
                 && in_gap(change, wall)
@@ -30,8 +35,14 @@ pub(super) fn first_slot(fields: &Fields, zone: Zone, mut from: i64) -> Option<i
             (from, known, offset) = (change.at, change.at, change.after);
             continue;
         }
+        if near < until {
+            // Nothing is named on the way, so no change on the way can move or repeat a slot.
+            from = until - APPROACH;
+            (known, offset) = (from, zone.offset_at(from));
+            continue;
+        }
         let slot = named? - offset;
-        match first_pass_end(fields, zone, slot, known, offset) {
+        match repeat_end(fields, zone, slot, known) {
             None => return Some(slot),
             Some(end) => from = end,
         }
@@ -40,7 +51,7 @@ pub(super) fn first_slot(fields: &Fields, zone: Zone, mut from: i64) -> Option<i
 
 /// The wall-clock time that `slot` stands in for, when a gap swallowed it.
 pub(super) fn swallowed(fields: &Fields, zone: Zone, slot: i64) -> Option<Wall> {
-    let change = zone.transition_in(slot - 1, slot, zone.offset_at(slot - 1))?;
+    let change = zone.change_in(slot - 1, slot, zone.offset_at(slot - 1))?;
     if fields.keeps_cadence() || fields.matches(slot + change.after) {
         return None;
     }
@@ -55,13 +66,13 @@ const fn in_gap(change: Transition, wall: Wall) -> bool {
 
 /// When `slot` shows a fixed time for the second time: the instant at which the repeat is over.
 ///
-/// No change lies in `(known, slot]`, so only one before `known` can have turned the clocks back.
-fn first_pass_end(fields: &Fields, zone: Zone, slot: i64, known: i64, offset: i64) -> Option<i64> {
+/// No change lies in `(known, slot]`, so only one before that can have turned the clocks back.
+fn repeat_end(fields: &Fields, zone: Zone, slot: i64, known: i64) -> Option<i64> {
     let earliest = slot - Zone::LARGEST_SHIFT;
     if fields.keeps_cadence() || earliest >= known {
         return None;
     }
-    let change = zone.transition_in(earliest, slot, zone.offset_at(earliest))?;
-    let repeat_ends = change.at + change.before - offset;
-    (slot < repeat_ends).then_some(repeat_ends)
+    let change = zone.change_in(earliest, slot, zone.offset_at(earliest))?;
+    let end = change.at + change.before - change.after;
+    (slot < end).then_some(end)
 }
