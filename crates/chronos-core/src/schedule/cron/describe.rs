@@ -34,10 +34,7 @@ const WEEKDAYS: [&str; 7] = [
 pub(super) fn describe(syntax: &Syntax) -> String {
     let mut text = times(syntax);
     text.push_str(&dates(syntax));
-    if syntax.year[..] != [Item::Every] {
-        text.push_str(" in ");
-        text.push_str(&list(&syntax.year, Field::Year));
-    }
+    text.push_str(&years(&syntax.year));
     text
 }
 
@@ -113,7 +110,7 @@ fn hourly(hours: &Items, minute: u16, second: u16) -> Option<String> {
         Item::Steps { first, last, step } => (first, last, step),
         _ => return None,
     };
-    let last = last - (last - first) % step;
+    let last = reached(first, last, step);
     let (first, last) = (clock(first, minute, second), clock(last, minute, second));
     Some(format!("{} from {first} to {last}", every(step, "hour")))
 }
@@ -193,17 +190,22 @@ fn days_of_month(items: &Items) -> Option<String> {
     if items[..] == [Item::Every] {
         return None;
     }
+    if let [Item::Steps { first, last, step }] = items[..] {
+        let (step, last) = (ordinal(step), reached(first, last, step));
+        return Some(format!(
+            "every {step} day from {first} to {last} of the month"
+        ));
+    }
     let plain: Items = items
         .iter()
         .copied()
         .filter(|i| i.values(Field::DayOfMonth).next().is_some())
         .collect();
-    let mut parts = Vec::new();
-    if !plain.is_empty() {
-        let several = !matches!(plain[..], [Item::Value(_)]);
-        let noun = if several { "days" } else { "day" };
-        parts.push(format!("{noun} {}", list(&plain, Field::DayOfMonth)));
-    }
+    let mut parts = match plain[..] {
+        [] => Vec::new(),
+        [Item::Value(day)] => vec![format!("day {day}")],
+        _ => vec![format!("days {}", list(&plain, Field::DayOfMonth))],
+    };
     for item in items {
         match item {
             Item::LastDay => parts.push("the last day".into()),
@@ -219,38 +221,40 @@ fn days_of_week(items: &Items) -> Option<String> {
     if items[..] == [Item::Every] {
         return None;
     }
-    let mut parts: Vec<String> = Vec::new();
+    let (mut plain, mut within_month) = (Vec::new(), Vec::new());
     for item in items {
         match *item {
             Item::Range(first, last) => {
-                parts.push(format!("{} to {}", weekday(first), weekday(last)));
+                plain.push(format!("{} to {}", weekday(first), weekday(last)));
             }
             Item::Nth { first, last, nth } => {
                 let nth = ["first", "second", "third", "fourth", "fifth"][usize::from(nth) - 1];
-                parts.extend((first..=last).map(|day| in_month(nth, day)));
+                within_month
+                    .extend((first..=last).map(|day| format!("the {nth} {}", weekday(day))));
             }
             Item::LastOf { first, last } => {
-                parts.extend((first..=last).map(|day| in_month("last", day)));
+                within_month.extend((first..=last).map(|day| format!("the last {}", weekday(day))));
             }
-            plain => parts.extend(
-                plain
-                    .values(Field::DayOfWeek)
-                    .map(|day| weekday(day).into()),
+            _ => plain.extend(
+                item.values(Field::DayOfWeek)
+                    .map(|day| weekday(day).to_string()),
             ),
         }
     }
-    let mut seen = Vec::new();
-    parts.retain(|part| {
-        !seen.contains(part) && {
-            seen.push(part.clone());
-            true
+    let of_the_month = if within_month.is_empty() {
+        ""
+    } else {
+        " of the month"
+    };
+    plain.append(&mut within_month);
+    // Sunday is 0 and 7, so a list can name it twice; it stays at its first place.
+    let mut parts: Vec<String> = Vec::new();
+    for part in plain {
+        if !parts.contains(&part) {
+            parts.push(part);
         }
-    });
-    Some(join(&parts))
-}
-
-fn in_month(which: &str, day: u16) -> String {
-    format!("the {which} {} of the month", weekday(day))
+    }
+    Some(format!("{}{of_the_month}", join(&parts)))
 }
 
 fn months(items: &Items) -> String {
@@ -262,6 +266,18 @@ fn months(items: &Items) -> String {
             let names: Vec<_> = sorted(items, Field::Month).into_iter().map(name).collect();
             format!(" in {}", join(&names))
         }
+    }
+}
+
+fn years(items: &Items) -> String {
+    match items[..] {
+        [Item::Every] => String::new(),
+        [Item::Range(first, last)] => format!(" from {first} to {last}"),
+        [Item::Steps { first, last, step }] => {
+            let (step, last) = (ordinal(step), reached(first, last, step));
+            format!(" in every {step} year from {first} to {last}")
+        }
+        _ => format!(" in {}", list(items, Field::Year)),
     }
 }
 
@@ -297,7 +313,7 @@ fn list(items: &Items, field: Field) -> String {
             Item::Value(value) => value.to_string(),
             Item::Range(first, last) => format!("{first} to {last}"),
             Item::Steps { first, last, step } => {
-                let last = last - (last - first) % step;
+                let last = reached(first, last, step);
                 format!("every {} from {first} to {last}", ordinal(step))
             }
             other => join(
@@ -309,6 +325,11 @@ fn list(items: &Items, field: Field) -> String {
         })
         .collect();
     join(&parts)
+}
+
+/// The last value that the steps reach.
+const fn reached(first: u16, last: u16, step: u16) -> u16 {
+    last - (last - first) % step
 }
 
 fn sorted(items: &Items, field: Field) -> Vec<u16> {

@@ -41,20 +41,21 @@ struct Years {
 
 impl Fields {
     pub(super) fn compile(syntax: &Syntax) -> Self {
-        let seconds = bits(Field::Second, &syntax.second);
-        let minutes = bits(Field::Minute, &syntax.minute);
-        let hours = bits(Field::Hour, &syntax.hour);
-        let keeps_cadence = cadence(&syntax.second, seconds)
-            || cadence(&syntax.minute, minutes)
-            || cadence(&syntax.hour, hours);
+        let counts = |items: &Items| {
+            items
+                .iter()
+                .any(|item| matches!(item, Item::Every | Item::Steps { .. }))
+        };
         Self {
-            seconds,
-            minutes,
-            hours,
+            seconds: bits(Field::Second, &syntax.second),
+            minutes: bits(Field::Minute, &syntax.minute),
+            hours: bits(Field::Hour, &syntax.hour),
             months: bits(Field::Month, &syntax.month),
             days: Days::compile(syntax),
             years: years(&syntax.year),
-            keeps_cadence,
+            keeps_cadence: [&syntax.second, &syntax.minute, &syntax.hour]
+                .into_iter()
+                .any(counts),
         }
     }
 
@@ -182,13 +183,6 @@ fn bits(field: Field, items: &Items) -> u64 {
 fn lowest(bits: u64, from: i64) -> Option<i64> {
     let rest = bits & (!0_u64).checked_shl(u32::try_from(from).ok()?)?;
     (rest != 0).then(|| rest.trailing_zeros().into())
-}
-
-fn cadence(items: &Items, bits: u64) -> bool {
-    let counted = items
-        .iter()
-        .any(|item| matches!(item, Item::Every | Item::Steps { .. }));
-    counted && bits.count_ones() > 1
 }
 
 fn years(items: &Items) -> Option<Arc<[Years]>> {

@@ -6,6 +6,8 @@ mod error;
 mod fields;
 mod search;
 mod syntax;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

@@ -32,7 +32,7 @@ pub(super) enum Item {
     Value(u16),
     /// `1-5`
     Range(u16, u16),
-    /// `*/2`, `5/2` or `1-5/2`.
+    /// `*/2`, `5/2` or `1-5/2`: two values at least, so that `*/24` hours are midnight, a `Value`.
     Steps { first: u16, last: u16, step: u16 },
     /// `L` as a day of the month.
     LastDay,
@@ -201,6 +201,7 @@ fn steps(field: Field, range: &str, step: &str) -> Result<Item, Problem> {
         0 => Err(Problem::Step),
         _ if step > most => Err(Problem::Step),
         1 if range == "*" => Ok(Item::Every),
+        _ if last - first < step => Ok(Item::Value(first)),
         _ => Ok(Item::Steps { first, last, step }),
     }
 }
