@@ -1,3 +1,5 @@
 //! The integration tests of the domain, one binary.
 
 mod cron_conformance;
+mod cron_oracle;
+mod cron_properties;
