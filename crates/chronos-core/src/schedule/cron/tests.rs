@@ -238,6 +238,38 @@ fn a_search_past_the_last_year_ends_at_once() {
 }
 
 #[test]
+fn clocks_that_go_back_into_the_last_year_are_followed_there() {
+    // In Dhaka 2009 ended twice: at midnight the clocks went back to 23:00.
+    let expected = [
+        "2009-12-31 23:30:00",
+        "2009-12-31 23:00:00",
+        "2009-12-31 23:30:00",
+    ];
+    let found = slots(
+        "0 */30 * * * * 2009",
+        "Asia/Dhaka",
+        "2009-12-31T23:00:00+07:00",
+        9,
+    );
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_repeated_day_fires_a_fixed_time_once() {
+    // Kwajalein crossed the dateline eastwards in 1969 and lived 23 hours twice.
+    let crossing = "1969-09-29T12:00:00+11:00";
+    for (expression, time) in [("30 0 * * *", "00:30:00"), ("59 23 * * *", "23:59:00")] {
+        let found = slots(expression, "Pacific/Kwajalein", crossing, 4);
+        let dates = found.iter().map(|slot| slot.split_once(' ').unwrap());
+        let mut dates: Vec<_> = dates
+            .inspect(|(_, found)| assert_eq!(*found, time))
+            .collect();
+        dates.dedup();
+        assert_eq!(dates.len(), 4, "{found:?}");
+    }
+}
+
+#[test]
 fn notation_does_not_decide_whether_a_daily_job_survives_a_gap() {
     // Midnight does not exist on this day in São Paulo.
     for expression in ["0 0 * * *", "0 */24 * * *", "0 0/24 * * *", "*/60 0 * * *"] {
