@@ -85,7 +85,7 @@ fn slots_rise_through_every_change_of_every_zone() {
                     30 * HOUR
                 };
                 let shift = (after - before).abs();
-                rises(cron, at - window - shift, at + window + shift);
+                between(cron, at - window - shift, at + window + shift);
             }
             counts_on(&crons[2], at, before, after);
         }
@@ -131,18 +131,14 @@ fn counts_on(cron: &Cron, at: i64, before: i64, after: i64) {
     );
 }
 
-fn rises(cron: &Cron, from: i64, until: i64) {
-    let mut slot = Timestamp::from_secs(from);
-    while slot.as_secs() <= until {
-        let next = cron.next_after(slot).unwrap();
-        assert!(next > slot, "{cron:?}: {next} follows {slot}");
-        slot = next;
-    }
-}
-
+/// The slots in `(from, until]`, each of which must lie after the one before.
 fn between(cron: &Cron, from: i64, until: i64) -> Vec<i64> {
-    let first = cron.next_after(Timestamp::from_secs(from));
-    std::iter::successors(first, |slot| cron.next_after(*slot))
+    let next = |slot: Timestamp| {
+        let next = cron.next_after(slot)?;
+        assert!(next > slot, "{cron:?}: {next} follows {slot}");
+        Some(next)
+    };
+    std::iter::successors(next(Timestamp::from_secs(from)), |slot| next(*slot))
         .map(Timestamp::as_secs)
         .take_while(|slot| *slot <= until)
         .collect()
