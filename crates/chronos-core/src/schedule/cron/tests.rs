@@ -238,6 +238,25 @@ fn a_search_past_the_last_year_ends_at_once() {
 }
 
 #[test]
+fn the_nearest_weekday_stays_within_its_month() {
+    let table = [
+        ("0 0 1W 2 *", "2025-02-03 00:00:00", "Saturday the 1st"),
+        ("0 0 1W 6 *", "2025-06-02 00:00:00", "Sunday the 1st"),
+        ("0 0 31W 8 *", "2025-08-29 00:00:00", "Sunday the 31st"),
+        ("0 0 31W 5 *", "2025-05-30 00:00:00", "Saturday the 31st"),
+        (
+            "0 0 LW 8 *",
+            "2025-08-29 00:00:00",
+            "the month ends on Sunday",
+        ),
+    ];
+    for (expression, expected, why) in table {
+        let found = slots(expression, "UTC", "2025-01-01T00:00:00Z", 1);
+        assert_eq!(found, [expected], "{why}");
+    }
+}
+
+#[test]
 fn clocks_that_go_back_into_the_last_year_are_followed_there() {
     // In Dhaka 2009 ended twice: at midnight the clocks went back to 23:00.
     let expected = [
