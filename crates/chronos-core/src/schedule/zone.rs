@@ -59,6 +59,12 @@ impl Zone {
         self.0.name()
     }
 
+    /// The same zone in chrono's type.
+    #[must_use]
+    pub const fn tz(self) -> Tz {
+        self.0
+    }
+
     /// The version of the IANA time zone database that every zone follows, such as `2025b`.
     #[must_use]
     pub const fn database_version() -> &'static str {
