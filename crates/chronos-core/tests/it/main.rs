@@ -1,3 +1,6 @@
-//! Claims about the domain as its users see it, in one binary.
+//! The integration tests of the domain, one binary.
 
+mod cron_conformance;
+mod cron_oracle;
+mod cron_properties;
 mod laws;

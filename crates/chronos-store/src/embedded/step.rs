@@ -275,7 +275,9 @@ impl Step<'_> {
         cause: CancelCause,
         record: Option<&mut StandingRecord>,
     ) -> Result<()> {
-        let Some(mut execution) = self.state.index.live(id).cloned() else { return Ok(()) };
+        let Some(mut execution) = self.state.index.live(id).cloned() else {
+            return Ok(());
+        };
         if let Stage::Running(running) = &mut execution.state {
             if running.cancel.is_none() {
                 running.cancel = Some(cause);
@@ -284,7 +286,11 @@ impl Step<'_> {
             }
             return Ok(());
         }
-        execution.state = Stage::Cancelled { run: None, cause, at: self.now };
+        execution.state = Stage::Cancelled {
+            run: None,
+            cause,
+            at: self.now,
+        };
         self.put_past(&execution, record)
     }
 

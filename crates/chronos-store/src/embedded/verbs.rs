@@ -404,7 +404,13 @@ impl Step<'_> {
         if !execution.is_live() {
             return Ok(());
         }
-        self.decide(execution.job, Decision::CancelRequested { execution: id, cause });
+        self.decide(
+            execution.job,
+            Decision::CancelRequested {
+                execution: id,
+                cause,
+            },
+        );
         match self.state.load(execution.job) {
             Ok((mut job, mut record)) => {
                 self.cancel(id, cause, Some(&mut record))?;
