@@ -8,7 +8,7 @@ use chronos_core::store::Result;
 use super::keys::{Key, Table};
 use super::record::decode;
 use super::state::engine;
-use crate::kv::{Kv, Order};
+use crate::kv::{self, Kv, Order};
 
 /// The sequence of the newest decision; zero when there is none.
 pub(super) fn newest(kv: &dyn Kv) -> Result<u64> {
@@ -47,10 +47,10 @@ pub(super) fn after(kv: &dyn Kv, sequence: u64, limit: usize) -> Result<Vec<Audi
 }
 
 /// The keys of records that hold nothing newer than `sequence`, oldest first, up to a few.
-pub(super) fn expired(kv: &dyn Kv, sequence: u64) -> Result<Vec<Box<[u8]>>> {
+pub(super) fn expired(kv: &dyn Kv, sequence: u64) -> Result<Vec<kv::Key>> {
     let (from, _) = Table::Audit.range();
     let to = Key::Audit(sequence.saturating_add(1)).encode();
-    let mut keys: Vec<Box<[u8]>> = Vec::new();
+    let mut keys: Vec<kv::Key> = Vec::new();
     engine(kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
         keys.push(key.into());
         if keys.len() < 64 {

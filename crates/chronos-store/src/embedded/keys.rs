@@ -2,6 +2,8 @@
 
 use chronos_core::{ExecutionId, JobId, PolicyId};
 
+use crate::kv;
+
 /// What a record is filed under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key<'a> {
@@ -30,8 +32,8 @@ pub(super) enum Key<'a> {
 }
 
 impl Key<'_> {
-    pub(super) fn encode(&self) -> Box<[u8]> {
-        let mut bytes = Vec::with_capacity(33);
+    pub(super) fn encode(&self) -> kv::Key {
+        let mut bytes = kv::Key::new();
         bytes.push(self.table() as u8);
         match self {
             Self::Token => {}
@@ -56,7 +58,7 @@ impl Key<'_> {
             Self::Audit(sequence) => bytes.extend_from_slice(&sequence.to_be_bytes()),
             Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
         }
-        bytes.into_boxed_slice()
+        bytes
     }
 
     fn table(&self) -> Table {

@@ -1,5 +1,7 @@
 //! Records of the embedded store: values in a compact encoding, each led by its version.
 
+use std::cell::RefCell;
+
 use chronos_core::store::{Error, Result};
 use chronos_core::{Standing, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -7,11 +9,21 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 /// The only encoding so far; a change to a stored type adds one and keeps reading the older.
 const VERSION: u8 = 1;
 
+thread_local! {
+    /// Where records are written first, so that each is allocated once, in its final size.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The bytes of a record.
 pub(super) fn encode<T: Serialize>(value: &T) -> Result<Box<[u8]>> {
-    let bytes = postcard::to_extend(value, vec![VERSION]);
-    let bytes = bytes.map_err(|error| Error::Corrupt(format!("cannot write a record: {error}")))?;
-    Ok(bytes.into_boxed_slice())
+    let mut scratch = SCRATCH.take();
+    scratch.clear();
+    scratch.push(VERSION);
+    let scratch = postcard::to_extend(value, scratch)
+        .map_err(|error| Error::Corrupt(format!("cannot write a record: {error}")))?;
+    let bytes = scratch.as_slice().into();
+    SCRATCH.set(scratch);
+    Ok(bytes)
 }
 
 /// The record that these bytes are.

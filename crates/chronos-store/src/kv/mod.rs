@@ -5,6 +5,7 @@ mod memory;
 use std::ops::ControlFlow;
 
 pub use memory::MemoryKv;
+use smallvec::SmallVec;
 
 /// What an engine could not do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,17 +52,20 @@ pub enum Order {
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Each key with its new value, or with `None` to delete it.
-    pub changes: Vec<(Box<[u8]>, Option<Box<[u8]>>)>,
+    pub changes: Vec<(Key, Option<Box<[u8]>>)>,
 }
+
+/// A key on its way; the common ones need no memory of their own.
+pub type Key = SmallVec<[u8; 36]>;
 
 impl Batch {
     /// Sets a key.
-    pub fn put(&mut self, key: impl Into<Box<[u8]>>, value: impl Into<Box<[u8]>>) {
+    pub fn put(&mut self, key: impl Into<Key>, value: impl Into<Box<[u8]>>) {
         self.changes.push((key.into(), Some(value.into())));
     }
 
     /// Removes a key.
-    pub fn delete(&mut self, key: impl Into<Box<[u8]>>) {
+    pub fn delete(&mut self, key: impl Into<Key>) {
         self.changes.push((key.into(), None));
     }
 
