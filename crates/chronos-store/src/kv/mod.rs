@@ -47,11 +47,14 @@ pub enum Order {
     Descending,
 }
 
+/// What a key is set to; `None` removes it.
+pub type Value = Option<Box<[u8]>>;
+
 /// Changes that belong together; later ones win over earlier ones of the same key.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Each key with its new value, or with `None` to delete it.
-    pub changes: Vec<(Box<[u8]>, Option<Box<[u8]>>)>,
+    /// Each key with what becomes of it.
+    pub changes: Vec<(Box<[u8]>, Value)>,
 }
 
 impl Batch {
