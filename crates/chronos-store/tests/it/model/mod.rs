@@ -5,10 +5,14 @@ mod invariants;
 mod verbs;
 mod world;
 
+use std::cell::Cell;
+use std::fmt::Write as _;
 use std::future::Future;
+use std::panic;
+use std::sync::Once;
 
 use proptest::collection::vec;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, TestError, TestRunner};
 
 use crate::bench::Bench;
 use verbs::Step;
@@ -21,14 +25,25 @@ pub(crate) fn check<F: Future<Output = Bench>>(open: impl Fn() -> F) {
         .unwrap();
     let mut runner = TestRunner::new(Config {
         failure_persistence: None,
-        ..Config::with_cases(96)
+        max_shrink_iters: 10_000,
+        ..Config::with_cases(10000)
     });
-    let outcome = runner.run(&vec(verbs::step(), 1..60), |history| {
-        runtime.block_on(live_through(open(), history));
-        Ok(())
+    let outcome = quietly(|| {
+        runner.run(&vec(verbs::step(), 1..60), |history| {
+            runtime.block_on(live_through(open(), history));
+            Ok(())
+        })
     });
-    if let Err(failure) = outcome {
-        panic!("{failure}");
+    match outcome {
+        Ok(()) => {}
+        Err(TestError::Abort(reason)) => panic!("{reason}"),
+        Err(TestError::Fail(reason, history)) => {
+            let mut text = String::new();
+            for step in history {
+                writeln!(text, "{:>4} s later: {:?}", step.later, step.verb).unwrap();
+            }
+            panic!("this history breaks a promise:\n{text}{reason}");
+        }
     }
 }
 
@@ -38,4 +53,25 @@ async fn live_through(bench: impl Future<Output = Bench>, history: Vec<Step>) {
         world.perform(step).await;
     }
     world.look_back();
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Shrinking a failure fails a thousand times on the way; only the last is worth reading.
+fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let loud = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                loud(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = work();
+    QUIET.set(false);
+    done
 }
