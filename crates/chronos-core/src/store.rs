@@ -264,6 +264,8 @@ pub struct Finish {
     pub hold: Hold,
     /// How it ended.
     pub ending: Ending,
+    /// When it ended, which is before it is reported.
+    pub at: Timestamp,
     /// What the job logged.
     pub log: Option<Arc<str>>,
 }

@@ -1,1 +1,4 @@
-//! x
+//! The command `chronos`: what a schedule means and when it runs next, at a terminal or in a script.
+
+pub mod cli;
+mod clock;

@@ -153,6 +153,20 @@ impl Schedule {
             .then_some(next)
     }
 
+    /// Whether both describe the same cadence; where an interval is counted from does not matter.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let cadence = match (&self.cadence, &other.cadence) {
+            (Cadence::Interval(one), Cadence::Interval(two)) => {
+                (one.every(), one.counts_from_end()) == (two.every(), two.counts_from_end())
+            }
+            (one, two) => one == two,
+        };
+        cadence
+            && (self.start_at, self.end_at, self.max_runs)
+                == (other.start_at, other.end_at, other.max_runs)
+    }
+
     /// The first slot strictly after `t`.
     #[must_use]
     pub fn next_after(&self, t: Timestamp) -> Option<Timestamp> {

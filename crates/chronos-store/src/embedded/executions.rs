@@ -9,7 +9,7 @@ use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp, WorkerId};
 
 use super::keys::Key;
 use super::record::StandingRecord;
-use super::step::{Step, readable};
+use super::step::{Step, asked_to_stop, readable};
 
 impl Step<'_> {
     pub(super) fn claim(
@@ -95,13 +95,22 @@ impl Step<'_> {
 
     pub(super) fn finish(&mut self, finishes: Vec<Finish>) -> Result<Vec<Result<Execution>>> {
         let mut answers = Vec::with_capacity(finishes.len());
-        for Finish { hold, ending, log } in finishes {
+        for Finish {
+            hold,
+            ending,
+            at,
+            log,
+        } in finishes
+        {
             let Some(execution) = self.held(&hold).cloned() else {
                 answers.push(Err(Error::LeaseLost(hold.execution)));
                 continue;
             };
             answers.push(match readable(self.owner(execution.job))? {
-                Ok(owner) => Ok(self.conclude(&execution, owner, ending, log)?),
+                Ok(owner) => {
+                    let at = at.min(self.now);
+                    Ok(self.conclude(&execution, owner, (ending, at), log)?)
+                }
                 Err(unreadable) => Err(unreadable),
             });
         }
@@ -122,14 +131,14 @@ impl Step<'_> {
         &mut self,
         execution: &Execution,
         mut owner: Option<(Job, StandingRecord)>,
-        ending: Ending,
+        (ending, at): (Ending, Timestamp),
         log: Option<Arc<str>>,
     ) -> Result<Execution> {
         let concluded = {
             let mut siblings = self.state.index.live_of(execution.job);
             siblings.retain(|other| other.id != execution.id);
             let job = owner.as_ref().map(|(job, _)| job);
-            plan::conclude(job, execution, &siblings, ending, log, self.now)
+            plan::conclude(job, execution, &siblings, ending, log, at)
         };
         let Some(concluded) = concluded else {
             return Err(Error::LeaseLost(execution.id));
@@ -159,11 +168,9 @@ impl Step<'_> {
                 // Whether it may be queued is not known, so it is left to its lease.
                 continue;
             };
-            if execution
-                .running()
-                .is_some_and(|running| running.cancel.is_some())
-            {
-                self.conclude(&execution, owner, Ending::Cancelled, None)?;
+            if asked_to_stop(&execution) {
+                let stopped = (Ending::Cancelled, self.now);
+                self.conclude(&execution, owner, stopped, None)?;
                 continue;
             }
             let paused = execution.trigger.is_scheduled()
@@ -200,7 +207,7 @@ impl Step<'_> {
             };
             // What follows from its end is not known while its job cannot be read.
             if let Ok(owner) = readable(self.owner(execution.job))? {
-                let ended = self.conclude(&execution, owner, ending, None)?;
+                let ended = self.conclude(&execution, owner, (ending, self.now), None)?;
                 reaped.ended.push(ended);
             }
         }
@@ -214,9 +221,9 @@ impl Step<'_> {
             return Ok(());
         }
         let Some((mut job, mut record)) = self.owner(execution.job)? else {
-            return self.cancel(id, cause, None);
+            return self.ask_to_stop(&execution, cause, None);
         };
-        self.cancel(id, cause, Some(&mut record))?;
+        self.ask_to_stop(&execution, cause, Some(&mut record))?;
         self.follow_up(&mut job)?;
         self.put_standing(&job, &mut record);
         Ok(())

@@ -114,15 +114,10 @@ impl Step<'_> {
         ] {
             self.delete(&key);
         }
-        let live: Vec<_> = self
-            .state
-            .index
-            .live_of(id)
-            .iter()
-            .map(|live| live.id)
-            .collect();
-        for execution in live {
-            self.cancel(execution, CancelCause::JobDeleted, None)?;
+        let live = self.state.index.live_of(id);
+        let live: Vec<Execution> = live.into_iter().cloned().collect();
+        for execution in &live {
+            self.ask_to_stop(execution, CancelCause::JobDeleted, None)?;
         }
         if self.state.retention.executions_per_job.is_some() {
             self.drop_oldest(id, u32::MAX)?;

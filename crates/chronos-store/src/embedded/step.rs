@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use chronos_core::audit::{AuditEvent, Decision, EndingKind};
+use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::{CancelCause, SkipReason, State as Stage, Token};
 use chronos_core::plan::{Plan, Withdrawal, follow_up};
 use chronos_core::store::{Error, Result, Wake};
@@ -307,7 +307,23 @@ impl Step<'_> {
         self.put_live(execution)
     }
 
-    /// Cancels a live execution: at once while it waits, by request while it runs.
+    /// Cancels a live execution for someone who asks, and says so; asking again changes nothing.
+    pub(super) fn ask_to_stop(
+        &mut self,
+        execution: &Execution,
+        cause: CancelCause,
+        record: Option<&mut StandingRecord>,
+    ) -> Result<()> {
+        if asked_to_stop(execution) {
+            return Ok(());
+        }
+        let (job, execution) = (execution.job, execution.id);
+        self.decide(job, Decision::CancelRequested { execution, cause });
+        self.cancel(execution, cause, record)
+    }
+
+    /// Cancels a live execution: at once while it waits, by request while it runs. Says nothing about
+    /// it: whoever decided it does.
     pub(super) fn cancel(
         &mut self,
         id: ExecutionId,
@@ -317,17 +333,9 @@ impl Step<'_> {
         let Some(mut execution) = self.state.index.live(id).cloned() else {
             return Ok(());
         };
-        let job = execution.job;
         if let Stage::Running(running) = &mut execution.state {
             if running.cancel.is_none() {
                 running.cancel = Some(cause);
-                self.decide(
-                    job,
-                    Decision::CancelRequested {
-                        execution: id,
-                        cause,
-                    },
-                );
                 self.wake(Wake::Cancel);
                 self.put_live(execution)?;
             }
@@ -338,16 +346,6 @@ impl Step<'_> {
             cause,
             at: self.now,
         };
-        let (slot, ending) = (execution.slot, EndingKind::Cancelled);
-        self.decide(
-            job,
-            Decision::Ended {
-                execution: id,
-                slot,
-                ending,
-                next_attempt: None,
-            },
-        );
         self.put_past(&execution, record)
     }
 
@@ -361,6 +359,15 @@ impl Step<'_> {
             job.standing.next_slot = Some(next);
             self.wake(Wake::Job);
         }
+        if after.over {
+            job.standing.enabled = false;
+        }
         Ok(())
     }
+}
+
+/// Whether the execution runs and someone asked for it to stop.
+pub(super) fn asked_to_stop(execution: &Execution) -> bool {
+    let running = execution.running();
+    running.is_some_and(|running| running.cancel.is_some())
 }

@@ -120,7 +120,7 @@ impl Bench {
         second: i64,
     ) -> Result<Execution> {
         let mut answers = self
-            .finish(vec![finish(hold, ending)], at(second))
+            .finish(vec![finish(hold, ending, second)], at(second))
             .await
             .unwrap();
         assert_eq!(answers.len(), 1);
@@ -197,7 +197,11 @@ pub(crate) fn once(name: &str, second: i64) -> JobSpec {
     JobSpec::new(job_id(name), name, Schedule::one_shot(at(second)), at(0))
 }
 
-pub(crate) fn finish(hold: Hold, ending: Ending) -> Finish {
-    let log = None;
-    Finish { hold, ending, log }
+pub(crate) fn finish(hold: Hold, ending: Ending, second: i64) -> Finish {
+    Finish {
+        hold,
+        ending,
+        at: at(second),
+        log: None,
+    }
 }

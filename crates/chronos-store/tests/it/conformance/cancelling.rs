@@ -23,7 +23,7 @@ pub(crate) async fn what_waits_is_cancelled_at_once(bench: &Bench) {
     };
     assert_eq!(bench.execution(row.id).await.unwrap().state, cancelled);
     assert_eq!(bench.take(15).await.len(), 0);
-    assert_eq!(bench.decisions().await[2..], ["execution.cancelled"]);
+    assert_eq!(bench.decisions().await[2..], ["execution.cancel_requested"]);
     assert_eq!(bench.start(20).await.execution.slot, at(20));
 }
 

@@ -26,7 +26,7 @@ pub(crate) async fn success_ends_a_run_with_what_it_wrote(bench: &Bench) {
     let claim = bench.start(10).await;
     let written = Finish {
         log: Some("done".into()),
-        ..finish(claim.hold, Ending::Success)
+        ..finish(claim.hold, Ending::Success, 14)
     };
     let answers = bench.finish(vec![written], at(14)).await.unwrap();
     let ended = answers[0].clone().unwrap();
@@ -45,6 +45,28 @@ pub(crate) async fn success_ends_a_run_with_what_it_wrote(bench: &Bench) {
         bench.decisions().await,
         ["schedule.created", "schedule.fired", "execution.succeeded"]
     );
+}
+
+pub(crate) async fn an_end_reported_late_ended_when_it_did(bench: &Bench) {
+    bench.create(every("a", 10)).await;
+    let claim = bench.start(10).await;
+    let ended = finish(claim.hold, Ending::Success, 13);
+    let ahead = Finish {
+        at: at(999),
+        ..ended.clone()
+    };
+    let answers = bench.finish(vec![ended], at(18)).await.unwrap();
+    let ended = answers[0].clone().unwrap();
+    assert_eq!(ended.run().unwrap().finished_at, at(13));
+    // A worker whose clock is ahead ends nothing in the future.
+    let claim = bench.start(20).await;
+    let ahead = Finish {
+        hold: claim.hold,
+        ..ahead
+    };
+    let answers = bench.finish(vec![ahead], at(21)).await.unwrap();
+    let ended = answers[0].clone().unwrap();
+    assert_eq!(ended.run().unwrap().finished_at, at(21));
 }
 
 pub(crate) async fn a_failure_that_may_pass_is_tried_again_at_the_same_slot(bench: &mut Bench) {
@@ -143,11 +165,11 @@ pub(crate) async fn several_ends_are_answered_one_by_one_in_order(bench: &mut Be
     let answers = bench
         .finish(
             vec![
-                finish(holds[3], Ending::Success),
-                finish(holds[2], Ending::Success),
-                finish(holds[0], Ending::Failed(Failure::permanent("no"))),
-                finish(holds[3], Ending::Failed(Failure::permanent("twice"))),
-                finish(holds[1], Ending::Skipped("nothing to do".into())),
+                finish(holds[3], Ending::Success, 12),
+                finish(holds[2], Ending::Success, 12),
+                finish(holds[0], Ending::Failed(Failure::permanent("no")), 12),
+                finish(holds[3], Ending::Failed(Failure::permanent("twice")), 12),
+                finish(holds[1], Ending::Skipped("nothing to do".into()), 12),
             ],
             at(12),
         )
@@ -190,7 +212,7 @@ pub(crate) async fn runs_of_one_job_that_end_together_all_count(bench: &mut Benc
     let claims = bench.take(30).await;
     let ends = claims
         .iter()
-        .map(|claim| finish(claim.hold, Ending::Success));
+        .map(|claim| finish(claim.hold, Ending::Success, 31));
     bench.finish(ends.collect(), at(31)).await.unwrap();
     let tally = bench.job(job.spec.id).await.unwrap().standing.tally;
     assert_eq!((claims.len(), tally.succeeded), (3, 3));

@@ -96,7 +96,7 @@ async fn an_unreadable_job_does_not_keep_the_ends_of_others_from_being_recorded(
     damage(&kv, job_id("bad"), 1);
     let ends = claims
         .iter()
-        .map(|claim| finish(claim.hold, Ending::Success));
+        .map(|claim| finish(claim.hold, Ending::Success, 11));
     let answers = bench.finish(ends.collect(), at(11)).await.unwrap();
     for (claim, answer) in claims.iter().zip(answers) {
         if claim.spec.id == job_id("bad") {

@@ -65,7 +65,7 @@ async fn verb(store: &dyn Store, work: &Work, number: usize) -> Option<Result<()
         6 => store.claim(&worker("w"), terms(45), 9).await.map(drop),
         7 => store.renew(&holds, terms(39)).await.map(drop),
         8 => {
-            let ends = holds.iter().map(|hold| finish(*hold, failed.clone()));
+            let ends = holds.iter().map(|hold| finish(*hold, failed.clone(), 45));
             store.finish(ends.collect(), now).await.map(drop)
         }
         9 => store.release(&holds, now).await,

@@ -75,7 +75,7 @@ async fn a_step_that_ends_many_keeps_to_the_bound() {
     let refused = Ending::Failed(Failure::permanent("no"));
     let ends = claims
         .iter()
-        .map(|claim| finish(claim.hold, refused.clone()));
+        .map(|claim| finish(claim.hold, refused.clone(), 41));
     bench.finish(ends.collect(), at(41)).await.unwrap();
     assert_eq!(slots(&bench, "a").await, [40, 30].map(at));
     assert_eq!(bench.dead_letters(None, 9).await.unwrap().len(), 2);

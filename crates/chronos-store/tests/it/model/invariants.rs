@@ -55,10 +55,9 @@ fn assert_each_slot_runs_once(answers: &Answers) {
     }
 }
 
+/// What runs or may be claimed, a waiting retry among it.
 fn active(rows: &[Execution]) -> usize {
-    let active = rows
-        .iter()
-        .filter(|row| row.is_live() && !row.is_held() && !row.is_waiting_retry());
+    let active = rows.iter().filter(|row| row.is_live() && !row.is_held());
     active.count()
 }
 

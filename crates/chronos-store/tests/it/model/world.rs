@@ -187,7 +187,7 @@ impl World {
             let Some(hold) = picked(&self.holds, pick) else {
                 continue;
             };
-            finishes.push(finish(hold, ending));
+            finishes.push(finish(hold, ending, self.second));
             good.push(self.is_good(&hold) && reported.insert(hold.execution));
         }
         let answers = self.bench.finish(finishes, at(self.second)).await.unwrap();

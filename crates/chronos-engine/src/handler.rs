@@ -1,0 +1,292 @@
+//! Handlers: the Rust code that a slot runs, and what it is given and gives back.
+
+use std::any::Any;
+use std::fmt::{self, Display};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use chronos_core::execution::{Failure, Trigger};
+use chronos_core::plan::Ending;
+use chronos_core::store::{self, Hold, Store};
+use chronos_core::{Execution, ExecutionId, JobSpec};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+/// What a job logs beyond this is dropped.
+const MAX_LOG: usize = 64 * 1024;
+
+/// How a run ended, as the registry shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobResult {
+    /// It is done.
+    Success,
+    /// It failed, with the message.
+    Failed(String),
+    /// It did not run, with the reason.
+    Skipped(String),
+}
+
+/// A failure that says whether trying again could help.
+///
+/// Any error that can be displayed may be returned from a job and counts as transient; return this
+/// one to say more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobError(Failure);
+
+impl JobError {
+    /// A failure that may pass by itself; it is retried if the job has retries left.
+    #[must_use]
+    pub fn transient(message: impl Display) -> Self {
+        Self(Failure::transient(&message.to_string()))
+    }
+
+    /// A failure that will repeat itself; it is not retried.
+    #[must_use]
+    pub fn permanent(message: impl Display) -> Self {
+        Self(Failure::permanent(&message.to_string()))
+    }
+
+    /// The same failure, retried no sooner than this.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.0.retry_after = Some(wait);
+        self
+    }
+}
+
+impl Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for JobError {}
+
+/// What a job may return: nothing, a `Result<(), E>`, or a [`JobResult`].
+pub trait JobReturn: Send {
+    /// The ending that it stands for.
+    fn into_ending(self) -> Ending;
+}
+
+impl JobReturn for () {
+    fn into_ending(self) -> Ending {
+        Ending::Success
+    }
+}
+
+impl JobReturn for JobResult {
+    fn into_ending(self) -> Ending {
+        match self {
+            Self::Success => Ending::Success,
+            Self::Failed(message) => Ending::Failed(Failure::transient(&message)),
+            Self::Skipped(reason) => Ending::Skipped(reason.into()),
+        }
+    }
+}
+
+impl<T: JobReturn, E: Display + Send + 'static> JobReturn for Result<T, E> {
+    fn into_ending(self) -> Ending {
+        match self {
+            Ok(value) => value.into_ending(),
+            Err(error) => {
+                let known = (&error as &dyn Any).downcast_ref::<JobError>();
+                Ending::Failed(match known {
+                    Some(JobError(failure)) => failure.clone(),
+                    // The alternate form lets error types such as anyhow's show their causes.
+                    None => Failure::transient(&format!("{error:#}")),
+                })
+            }
+        }
+    }
+}
+
+/// Code that a slot runs.
+pub trait Handler: Send + Sync + 'static {
+    /// Runs once; the future is dropped at the time limit or when a stop is past its grace.
+    fn call(&self, context: JobContext) -> BoxFuture<'static, Ending>;
+}
+
+/// A closure that can become a [`Handler`]: one that takes a [`JobContext`], a
+/// [`CancellationToken`], or nothing. `Shape` only tells the three apart.
+pub trait IntoHandler<Shape> {
+    /// The handler.
+    fn into_handler(self) -> Arc<dyn Handler>;
+}
+
+struct Closure<F>(F);
+
+impl<F> Handler for Closure<F>
+where
+    F: Fn(JobContext) -> BoxFuture<'static, Ending> + Send + Sync + 'static,
+{
+    fn call(&self, context: JobContext) -> BoxFuture<'static, Ending> {
+        (self.0)(context)
+    }
+}
+
+impl<F, Fut> IntoHandler<(JobContext,)> for F
+where
+    F: Fn(JobContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: JobReturn> + Send + 'static,
+{
+    fn into_handler(self) -> Arc<dyn Handler> {
+        Arc::new(Closure(move |context| {
+            self(context).map(JobReturn::into_ending).boxed()
+        }))
+    }
+}
+
+impl<F, Fut> IntoHandler<(CancellationToken,)> for F
+where
+    F: Fn(CancellationToken) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: JobReturn> + Send + 'static,
+{
+    fn into_handler(self) -> Arc<dyn Handler> {
+        Arc::new(Closure(move |context: JobContext| {
+            self(context.token().clone())
+                .map(JobReturn::into_ending)
+                .boxed()
+        }))
+    }
+}
+
+impl<F, Fut> IntoHandler<()> for F
+where
+    F: Fn() -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: JobReturn> + Send + 'static,
+{
+    fn into_handler(self) -> Arc<dyn Handler> {
+        Arc::new(Closure(move |_| self().map(JobReturn::into_ending).boxed()))
+    }
+}
+
+/// What a run is given: which slot it is for, whether it should stop, and where to keep things.
+#[derive(Clone)]
+pub struct JobContext(Arc<Inner>);
+
+struct Inner {
+    spec: Arc<JobSpec>,
+    execution: Execution,
+    hold: Hold,
+    token: CancellationToken,
+    store: Arc<dyn Store>,
+    log: Mutex<String>,
+}
+
+impl JobContext {
+    pub(crate) fn new(
+        claim: store::Claim,
+        token: CancellationToken,
+        store: Arc<dyn Store>,
+    ) -> Self {
+        let store::Claim {
+            spec,
+            execution,
+            hold,
+        } = claim;
+        Self(Arc::new(Inner {
+            spec,
+            execution,
+            hold,
+            token,
+            store,
+            log: Mutex::default(),
+        }))
+    }
+
+    /// Cancelled when the run should stop: checkpoint and return soon.
+    #[must_use]
+    pub fn token(&self) -> &CancellationToken {
+        &self.0.token
+    }
+
+    /// Whether the run should stop.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.token.is_cancelled()
+    }
+
+    /// The job's name.
+    #[must_use]
+    pub fn job_name(&self) -> &str {
+        &self.0.spec.name
+    }
+
+    /// Identifies this attempt.
+    #[must_use]
+    pub fn execution_id(&self) -> ExecutionId {
+        self.0.execution.id
+    }
+
+    /// The nominal time this run is for.
+    #[must_use]
+    pub fn scheduled_for(&self) -> DateTime<Utc> {
+        self.0.execution.slot.to_datetime()
+    }
+
+    /// Which attempt at the slot this is, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.0.execution.attempt
+    }
+
+    /// What asked for the run.
+    #[must_use]
+    pub fn trigger(&self) -> Trigger {
+        self.0.execution.trigger
+    }
+
+    /// A key that is the same for every attempt at this slot: hand it to whatever must not happen
+    /// twice.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        let first = ExecutionId::of(self.0.spec.id, self.0.execution.slot, self.trigger(), 1);
+        first.to_string()
+    }
+
+    /// Keeps something for the job's next run, or for the next attempt after a crash. Fails with
+    /// [`store::Error::LeaseLost`] when the run is no longer this one's to make.
+    pub async fn save_checkpoint(&self, checkpoint: impl Into<Vec<u8>>) -> store::Result<()> {
+        self.0
+            .store
+            .save_checkpoint(&self.0.hold, checkpoint.into())
+            .await
+    }
+
+    /// What the job kept last.
+    pub async fn load_checkpoint(&self) -> store::Result<Option<Vec<u8>>> {
+        self.0.store.checkpoint(self.0.spec.id).await
+    }
+
+    /// Adds a line to the execution's log, which is kept with its record up to 64 KiB.
+    pub fn log(&self, line: impl Display) {
+        let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.len() >= MAX_LOG {
+            return;
+        }
+        log.push_str(&line.to_string());
+        log.push('\n');
+        if log.len() > MAX_LOG {
+            let end = log.floor_char_boundary(MAX_LOG);
+            log.truncate(end);
+            log.push_str("\n[truncated]");
+        }
+    }
+
+    pub(crate) fn take_log(&self) -> Option<Arc<str>> {
+        let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = std::mem::take(&mut *log);
+        (!text.is_empty()).then(|| text.into())
+    }
+}
+
+impl fmt::Debug for JobContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobContext")
+            .field("job", &self.job_name())
+            .field("execution", &self.0.execution.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! The dispatcher: claims executions whose time has come and starts them.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chronos_core::Timestamp;
+use chronos_core::execution::Failure;
+use chronos_core::job::Target;
+use chronos_core::plan::Ending;
+use chronos_core::store::{self, Claim, Hold, Terms};
+use futures::FutureExt;
+
+use super::roster::Entry;
+use super::{Shared, Tick};
+use crate::handler::{Handler, JobContext};
+
+/// Claims executions whose time has come and starts them, as many as there is room for.
+pub struct Dispatcher {
+    shared: Arc<Shared>,
+}
+
+impl Dispatcher {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    fn start(&self, claim: Claim, claimed_at: Duration) {
+        let shared = &self.shared;
+        let (spec, hold) = (claim.spec.clone(), claim.hold);
+        let deadline = spec.max_execution_time.map(|most| claimed_at + most);
+        let token = shared.runs.child_token();
+        let context = JobContext::new(claim, token.clone(), shared.store.clone());
+        let Target::Handler { name } = &spec.target;
+        let handler = shared.handlers.handler(name);
+        shared.roster.add(
+            Entry::new(spec.clone(), hold, token, context.clone(), claimed_at),
+            deadline,
+        );
+        let Some(handler) = handler else {
+            let message = format!("no handler is registered under \"{name}\" here");
+            shared.complete(hold, Ending::Failed(Failure::permanent(&message)));
+            return;
+        };
+        let task = tokio::spawn(run(shared.clone(), handler, context, hold));
+        shared.roster.attach(hold.execution, task.abort_handle());
+    }
+}
+
+#[async_trait]
+impl Tick for Dispatcher {
+    fn name(&self) -> &'static str {
+        "dispatcher"
+    }
+
+    async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
+        let shared = &self.shared;
+        let room = shared
+            .config
+            .max_concurrency
+            .saturating_sub(shared.roster.len());
+        if room == 0 {
+            // The next end rings the bell.
+            return Ok(None);
+        }
+        let claimed_at = shared.clock.monotonic();
+        let terms = Terms {
+            now: shared.clock.now(),
+            lease: shared.config.lease,
+        };
+        let limit = room.min(shared.config.batch);
+        let claimed = shared
+            .store
+            .claim(&shared.config.worker, terms, limit)
+            .await?;
+        if !claimed.claims.is_empty() {
+            shared.observer.started(&claimed.claims);
+            for claim in claimed.claims {
+                self.start(claim, claimed_at);
+            }
+            shared.bells.keep.notify_one();
+        }
+        Ok(claimed.next)
+    }
+}
+
+/// Runs a handler to its end; a panic is a failure of this run and of nothing else.
+async fn run(shared: Arc<Shared>, handler: Arc<dyn Handler>, context: JobContext, hold: Hold) {
+    let called = AssertUnwindSafe(async move { handler.call(context).await });
+    let ending = called.catch_unwind().await.unwrap_or_else(|panic| {
+        let message = format!("panic: {}", panic_text(panic.as_ref()));
+        Ending::Failed(Failure::transient(&message))
+    });
+    shared.complete(hold, ending);
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

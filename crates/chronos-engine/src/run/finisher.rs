@@ -1,0 +1,136 @@
+//! The finisher: reports the ends of runs to the store, many at a time.
+
+use std::sync::{Arc, PoisonError};
+
+use async_trait::async_trait;
+use chronos_core::plan::Ending;
+use chronos_core::store::{self, Error, Finish, Hold};
+use chronos_core::{JobSpec, Timestamp};
+use tracing::warn;
+
+use super::roster::Entry;
+use super::{Shared, Tick};
+
+/// A run that is over and not yet reported.
+#[derive(Clone)]
+pub(crate) struct Ended {
+    spec: Arc<JobSpec>,
+    finish: Finish,
+}
+
+impl Shared {
+    /// Takes a run off the roster and hands its end over. Does nothing for one that is off already:
+    /// its end was decided by someone else.
+    pub(crate) fn complete(&self, hold: Hold, ending: Ending) {
+        self.roster
+            .take(hold, |entry| self.hand_over(entry, ending));
+    }
+
+    pub(super) fn hand_over(&self, entry: &Entry, ending: Ending) {
+        let at = self.clock.now();
+        let ending = match ending {
+            // Whoever was asked to stop and then ended, was stopped.
+            Ending::Success | Ending::Failed(_) if entry.stop_asked => Ending::Cancelled,
+            ending => ending,
+        };
+        let finish = Finish {
+            hold: entry.hold,
+            ending,
+            at,
+            log: entry.context.take_log(),
+        };
+        let ended = Ended {
+            spec: entry.spec.clone(),
+            finish,
+        };
+        self.ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(ended);
+        self.bells.finish.notify_one();
+    }
+}
+
+/// Reports the ends of runs to the store, a batch at a turn.
+pub struct Finisher {
+    shared: Arc<Shared>,
+}
+
+impl Finisher {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    fn next_batch(&self) -> Vec<Ended> {
+        let mut ended = self
+            .shared
+            .ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let count = ended.len().min(self.shared.config.batch);
+        ended.drain(..count).collect()
+    }
+
+    fn put_back(&self, batch: Vec<Ended>) {
+        let mut ended = self
+            .shared
+            .ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for end in batch.into_iter().rev() {
+            ended.push_front(end);
+        }
+    }
+
+    /// Reports a batch; says whether there was any.
+    async fn report(&self) -> store::Result<bool> {
+        let batch = self.next_batch();
+        if batch.is_empty() {
+            return Ok(false);
+        }
+        let shared = &self.shared;
+        let finishes = batch.iter().map(|end| end.finish.clone()).collect();
+        let answers = match shared.store.finish(finishes, shared.clock.now()).await {
+            Ok(answers) => answers,
+            Err(error) => {
+                // Reporting again is safe: what was accepted once is refused the second time.
+                self.put_back(batch);
+                return Err(error);
+            }
+        };
+        let mut ended = Vec::with_capacity(batch.len());
+        for (end, answer) in batch.into_iter().zip(answers) {
+            match answer {
+                Ok(execution) => ended.push((end.spec, execution)),
+                Err(Error::LeaseLost(execution)) => {
+                    warn!(job = %end.spec.name, %execution, "Result dropped: the lease was lost");
+                    shared.observer.lost(&end.spec);
+                }
+                Err(error) => {
+                    warn!(job = %end.spec.name, %error, "Result dropped");
+                    shared.observer.lost(&end.spec);
+                }
+            }
+        }
+        shared.observer.ended(&ended);
+        // There may be room again.
+        shared.bells.claim.notify_one();
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl Tick for Finisher {
+    fn name(&self) -> &'static str {
+        "finisher"
+    }
+
+    async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
+        Ok(self.report().await?.then(|| self.shared.clock.now()))
+    }
+
+    async fn last(&mut self) -> store::Result<()> {
+        while self.report().await? {}
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! The engine: loops that plan, dispatch, keep leases, report ends and reap, over one store.
+//!
+//! Each loop is a `tick` and a wait. Tests may turn the ticks by hand; [`Engine::start`] turns them
+//! until it is told to stop.
+
+mod dispatcher;
+mod finisher;
+mod keeper;
+mod planner;
+mod reaper;
+mod roster;
+mod turn;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chronos_core::store::{Claim, Planned, Store, Wake};
+use chronos_core::{Execution, JobSpec, WorkerId};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::handler::Handler;
+pub use dispatcher::Dispatcher;
+use finisher::Ended;
+pub use finisher::Finisher;
+pub use keeper::Keeper;
+pub use planner::Planner;
+pub use reaper::Reaper;
+use roster::Roster;
+pub use turn::Tick;
+
+/// How an engine works.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// What this engine's worker is called; must be unique among engines on one store.
+    pub worker: WorkerId,
+    /// Executions that may run at once.
+    pub max_concurrency: usize,
+    /// How long a claim holds without renewal.
+    pub lease: Duration,
+    /// How often leases are renewed.
+    pub heartbeat: Duration,
+    /// How long before its lease ends a worker that could not renew it stops by itself.
+    pub lease_margin: Duration,
+    /// How long a run that was asked to stop may take to do so.
+    pub cancel_grace: Duration,
+    /// Jobs planned and executions claimed or finished in one step.
+    pub batch: usize,
+}
+
+impl EngineConfig {
+    /// The usual figures: 30 s leases renewed every 5 s.
+    #[must_use]
+    pub fn new(worker: WorkerId) -> Self {
+        Self {
+            worker,
+            max_concurrency: 16_384,
+            lease: Duration::from_secs(30),
+            heartbeat: Duration::from_secs(5),
+            lease_margin: Duration::from_secs(2),
+            cancel_grace: Duration::from_secs(10),
+            batch: 512,
+        }
+    }
+}
+
+/// Finds the code that a job runs.
+pub trait Handlers: Send + Sync + 'static {
+    /// The handler of this name, if there is one.
+    fn handler(&self, name: &str) -> Option<Arc<dyn Handler>>;
+}
+
+/// Sees what an engine does; must return at once.
+pub trait Observer: Send + Sync + 'static {
+    /// Plans were applied.
+    fn planned(&self, planned: &[Planned]);
+    /// Runs are about to begin.
+    fn started(&self, claims: &[Claim]);
+    /// Runs came to their ends.
+    fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]);
+    /// A run was given up because its lease is no longer ours.
+    fn lost(&self, spec: &JobSpec);
+}
+
+/// What every loop of an engine shares.
+pub(crate) struct Shared {
+    pub(crate) config: EngineConfig,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) handlers: Arc<dyn Handlers>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) roster: Roster,
+    pub(crate) ended: Mutex<VecDeque<Ended>>,
+    pub(crate) bells: Bells,
+    /// The parent of every run's token.
+    pub(crate) runs: CancellationToken,
+}
+
+/// What wakes each loop.
+#[derive(Default)]
+pub(crate) struct Bells {
+    pub(crate) plan: Arc<Notify>,
+    pub(crate) claim: Arc<Notify>,
+    pub(crate) keep: Arc<Notify>,
+    pub(crate) finish: Arc<Notify>,
+    pub(crate) reap: Arc<Notify>,
+    /// Set when someone asked a run to stop: the keeper must not wait for its next heartbeat.
+    pub(crate) stop_asked: Arc<AtomicBool>,
+}
+
+/// A running engine.
+pub struct Engine {
+    shared: Arc<Shared>,
+    /// Stops planning and claiming.
+    intake: CancellationToken,
+    /// Stops the rest.
+    upkeep: CancellationToken,
+    intake_loops: JoinSet<()>,
+    upkeep_loops: JoinSet<()>,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("worker", &self.shared.config.worker)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Starts the loops. Every run's token is a child of `runs`.
+    #[must_use]
+    pub fn start(
+        config: EngineConfig,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        handlers: Arc<dyn Handlers>,
+        observer: Arc<dyn Observer>,
+        runs: CancellationToken,
+    ) -> Self {
+        let bells = Bells::default();
+        ring_on_wake(store.as_ref(), &bells);
+        let roster = Roster::default();
+        let ended = Mutex::default();
+        let shared = Arc::new(Shared {
+            config,
+            store,
+            clock,
+            handlers,
+            observer,
+            roster,
+            ended,
+            bells,
+            runs,
+        });
+        let (intake, upkeep) = (CancellationToken::new(), CancellationToken::new());
+        let (mut intake_loops, mut upkeep_loops) = (JoinSet::new(), JoinSet::new());
+        let bells = &shared.bells;
+        let looped = |tick, bell: &Arc<Notify>, stop: &CancellationToken| {
+            turn::run(tick, shared.clock.clone(), bell.clone(), stop.clone())
+        };
+        let planner: Box<dyn Tick> = Box::new(Planner::new(shared.clone()));
+        let dispatcher: Box<dyn Tick> = Box::new(Dispatcher::new(shared.clone()));
+        let keeper: Box<dyn Tick> = Box::new(Keeper::new(shared.clone()));
+        let finisher: Box<dyn Tick> = Box::new(Finisher::new(shared.clone()));
+        let reaper: Box<dyn Tick> = Box::new(Reaper::new(shared.clone()));
+        intake_loops.spawn(looped(planner, &bells.plan, &intake));
+        intake_loops.spawn(looped(dispatcher, &bells.claim, &intake));
+        upkeep_loops.spawn(looped(keeper, &bells.keep, &upkeep));
+        upkeep_loops.spawn(looped(finisher, &bells.finish, &upkeep));
+        upkeep_loops.spawn(looped(reaper, &bells.reap, &upkeep));
+        Self {
+            shared,
+            intake,
+            upkeep,
+            intake_loops,
+            upkeep_loops,
+        }
+    }
+
+    /// How many executions this engine runs now.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.shared.roster.len()
+    }
+
+    /// Stops: no more planning and claiming, every run's token cancelled, runs awaited for up to
+    /// `grace` (not at all when there are none), stragglers aborted and handed back.
+    ///
+    /// Gives back how many had to be aborted.
+    pub async fn stop(mut self, grace: Duration) -> usize {
+        self.intake.cancel();
+        while self.intake_loops.join_next().await.is_some() {}
+        self.shared.runs.cancel();
+        let idle = self.shared.roster.idle();
+        let aborted = match tokio::time::timeout(grace, idle).await {
+            Ok(()) => 0,
+            Err(_) => keeper::interrupt_all(&self.shared),
+        };
+        self.upkeep.cancel();
+        while self.upkeep_loops.join_next().await.is_some() {}
+        aborted
+    }
+
+    /// Drops dead, as a killed process would: nothing is finished, handed back or flushed.
+    pub fn kill(mut self) {
+        self.intake_loops.abort_all();
+        self.upkeep_loops.abort_all();
+        self.shared.roster.abort_all();
+    }
+}
+
+fn ring_on_wake(store: &dyn Store, bells: &Bells) {
+    let (plan, claim, keep) = (
+        Arc::downgrade(&bells.plan),
+        Arc::downgrade(&bells.claim),
+        Arc::downgrade(&bells.keep),
+    );
+    let stop_asked = bells.stop_asked.clone();
+    store.watch(Arc::new(move |wake| {
+        if wake == Wake::Cancel {
+            stop_asked.store(true, Ordering::SeqCst);
+        }
+        let bell = match wake {
+            Wake::Job => &plan,
+            Wake::Execution => &claim,
+            Wake::Cancel => &keep,
+        };
+        if let Some(bell) = bell.upgrade() {
+            bell.notify_one();
+        }
+    }));
+}

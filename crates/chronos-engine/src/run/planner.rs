@@ -1,0 +1,41 @@
+//! The planner: fires the slots of due jobs.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chronos_core::Timestamp;
+use chronos_core::store;
+use tracing::error;
+
+use super::{Shared, Tick};
+
+/// Fires the slots of due jobs, a batch at a turn.
+pub struct Planner {
+    shared: Arc<Shared>,
+}
+
+impl Planner {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
+
+#[async_trait]
+impl Tick for Planner {
+    fn name(&self) -> &'static str {
+        "planner"
+    }
+
+    async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
+        let shared = &self.shared;
+        let fired = shared
+            .store
+            .fire_due(shared.clock.now(), shared.config.batch)
+            .await?;
+        shared.observer.planned(&fired.planned);
+        for (job, unreadable) in &fired.unreadable {
+            error!(%job, error = %unreadable, "Job set aside: its record cannot be read");
+        }
+        Ok(fired.next)
+    }
+}

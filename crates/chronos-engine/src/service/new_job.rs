@@ -1,0 +1,263 @@
+//! A job to be registered: its schedule and policies, each with its usual value.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, retry};
+use chronos_core::schedule::{Schedule, Zone};
+use chronos_core::{Error, JobId, JobSpec, PolicyId, Timestamp};
+
+use super::config::{SchedulerConfig, SchedulerError};
+
+/// A job to be registered.
+///
+/// ```
+/// # use chronos_engine::{NewJob, OverlapPolicy};
+/// # use std::time::Duration;
+/// let report = NewJob::named("report")
+///     .cron("0 9 * * 1-5")
+///     .timezone("Europe/Berlin")
+///     .overlap(OverlapPolicy::Skip)
+///     .jitter(Duration::from_secs(30))
+///     .retries(3);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a job runs once it is registered"]
+pub struct NewJob {
+    name: String,
+    when: Option<When>,
+    timezone: Option<String>,
+    start_at: Option<Timestamp>,
+    end_at: Option<Timestamp>,
+    max_runs: Option<u64>,
+    overlap: OverlapPolicy,
+    catch_up: Option<CatchUpPolicy>,
+    jitter: Duration,
+    retry: retry::Policy,
+    quiet_hours: Option<PolicyId>,
+    max_execution_time: Option<Duration>,
+    misfire_grace: Option<Duration>,
+}
+
+#[derive(Clone, Debug)]
+enum When {
+    Cron(String),
+    Every(Duration),
+    AfterEnd(Duration),
+    At(Timestamp),
+}
+
+impl NewJob {
+    /// A job of this name, unique in its scheduler.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            when: None,
+            timezone: None,
+            start_at: None,
+            end_at: None,
+            max_runs: None,
+            overlap: OverlapPolicy::default(),
+            catch_up: None,
+            jitter: Duration::ZERO,
+            retry: retry::Policy::NONE,
+            quiet_hours: None,
+            max_execution_time: None,
+            misfire_grace: None,
+        }
+    }
+
+    /// Runs at the times of a cron expression of 5, 6 or 7 fields.
+    pub fn cron(self, expression: impl Into<String>) -> Self {
+        Self {
+            when: Some(When::Cron(expression.into())),
+            ..self
+        }
+    }
+
+    /// Runs every so often, keeping its phase however long the runs take.
+    pub fn every(self, interval: Duration) -> Self {
+        Self {
+            when: Some(When::Every(interval)),
+            ..self
+        }
+    }
+
+    /// Runs this long after the end of the run before.
+    pub fn after_end(self, delay: Duration) -> Self {
+        Self {
+            when: Some(When::AfterEnd(delay)),
+            ..self
+        }
+    }
+
+    /// Runs once, at this instant.
+    pub fn at(self, instant: DateTime<Utc>) -> Self {
+        Self {
+            when: Some(When::At(instant.into())),
+            ..self
+        }
+    }
+
+    /// The IANA zone whose wall clock a cron expression is read on.
+    pub fn timezone(self, name: impl Into<String>) -> Self {
+        Self {
+            timezone: Some(name.into()),
+            ..self
+        }
+    }
+
+    /// No slot before this instant.
+    pub fn start_at(self, instant: DateTime<Utc>) -> Self {
+        Self {
+            start_at: Some(instant.into()),
+            ..self
+        }
+    }
+
+    /// No slot after this instant.
+    pub fn end_at(self, instant: DateTime<Utc>) -> Self {
+        Self {
+            end_at: Some(instant.into()),
+            ..self
+        }
+    }
+
+    /// At most this many slots fire.
+    pub fn max_runs(self, runs: u64) -> Self {
+        Self {
+            max_runs: Some(runs),
+            ..self
+        }
+    }
+
+    /// What happens when runs overlap; by default the later one is skipped.
+    pub fn overlap(self, policy: OverlapPolicy) -> Self {
+        Self {
+            overlap: policy,
+            ..self
+        }
+    }
+
+    /// What happens to missed slots; by default they are skipped, and a one-time job runs late.
+    pub fn catch_up(self, policy: CatchUpPolicy) -> Self {
+        Self {
+            catch_up: Some(policy),
+            ..self
+        }
+    }
+
+    /// Spreads the start of each run over this window.
+    pub fn jitter(self, window: Duration) -> Self {
+        Self {
+            jitter: window,
+            ..self
+        }
+    }
+
+    /// Retries a failed run up to this often, after 5 s doubling up to an hour.
+    pub fn retries(self, max_retry: u32) -> Self {
+        Self {
+            retry: retry::Policy {
+                max_retry,
+                ..self.retry
+            },
+            ..self
+        }
+    }
+
+    /// The delay before the first retry and the longest one; each doubles the one before.
+    pub fn retry_delay(self, base: Duration, max_delay: Duration) -> Self {
+        Self {
+            retry: retry::Policy {
+                base,
+                max_delay,
+                ..self.retry
+            },
+            ..self
+        }
+    }
+
+    /// The policy that says when nothing fires.
+    pub fn quiet_hours(self, policy: PolicyId) -> Self {
+        Self {
+            quiet_hours: Some(policy),
+            ..self
+        }
+    }
+
+    /// Stops a run after this long.
+    pub fn max_execution_time(self, limit: Duration) -> Self {
+        Self {
+            max_execution_time: Some(limit),
+            ..self
+        }
+    }
+
+    /// How late a slot may fire and still count as on time.
+    pub fn misfire_grace(self, grace: Duration) -> Self {
+        Self {
+            misfire_grace: Some(grace),
+            ..self
+        }
+    }
+
+    /// The job's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn into_spec(
+        self,
+        id: JobId,
+        config: &SchedulerConfig,
+        default_zone: Zone,
+        now: Timestamp,
+    ) -> Result<JobSpec, SchedulerError> {
+        let Some(when) = self.when.clone() else {
+            return Err(SchedulerError::NoSchedule(self.name));
+        };
+        let schedule =
+            self.schedule(when, default_zone, now)
+                .map_err(|error| SchedulerError::InvalidJob {
+                    job: self.name.clone(),
+                    error,
+                })?;
+        let spec = JobSpec::new(id, &self.name, schedule, now);
+        let spec = JobSpec {
+            overlap: self.overlap,
+            catch_up: self.catch_up.unwrap_or(spec.catch_up),
+            misfire_grace: self.misfire_grace.unwrap_or(config.misfire_grace),
+            jitter: self.jitter,
+            quiet_hours: self.quiet_hours,
+            retry: self.retry,
+            max_execution_time: self.max_execution_time,
+            ..spec
+        };
+        Ok(spec)
+    }
+
+    fn schedule(&self, when: When, default_zone: Zone, now: Timestamp) -> Result<Schedule, Error> {
+        let zone = self
+            .timezone
+            .as_deref()
+            .map_or(Ok(default_zone), Zone::parse)?;
+        let mut schedule = match when {
+            When::Cron(expression) => Schedule::cron(&expression, zone)?,
+            When::Every(interval) => Schedule::interval(interval, now)?,
+            When::AfterEnd(delay) => Schedule::fixed_delay(delay, now)?,
+            When::At(instant) => Schedule::one_shot(instant),
+        };
+        if let Some(start) = self.start_at {
+            schedule = schedule.starting_at(start)?;
+        }
+        if let Some(end) = self.end_at {
+            schedule = schedule.ending_at(end)?;
+        }
+        match self.max_runs {
+            Some(runs) => schedule.at_most(runs),
+            None => Ok(schedule),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the scheduler's engine does, told to the registry and the log.
+
+use std::sync::Arc;
+
+use chronos_core::execution::State;
+use chronos_core::store::{Claim, Planned};
+use chronos_core::{Execution, JobSpec};
+use tracing::{debug, info, warn};
+
+use super::registry::{JobRegistry, RunEnd};
+use crate::handler::JobResult;
+use crate::run::Observer;
+
+/// Keeps the registry true and the log telling.
+pub(super) struct Reporter {
+    pub(super) registry: Arc<JobRegistry>,
+}
+
+impl Observer for Reporter {
+    fn planned(&self, planned: &[Planned]) {
+        if planned.is_empty() {
+            return;
+        }
+        self.registry.record_plans(planned);
+        for Planned { spec, plan } in planned {
+            if spec.jitter.is_zero() {
+                continue;
+            }
+            for execution in plan
+                .executions
+                .iter()
+                .filter(|execution| execution.is_queued())
+            {
+                let jitter_ms = execution.run_at.since(execution.slot).as_millis();
+                debug!(job = %spec.name, jitter_ms, "Applying jitter delay");
+            }
+        }
+    }
+
+    fn started(&self, claims: &[Claim]) {
+        self.registry
+            .record_starts(claims.iter().map(|claim| &*claim.spec.name));
+        for claim in claims {
+            info!(job = %claim.spec.name, "Job started");
+        }
+    }
+
+    fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        let ends = ended
+            .iter()
+            .map(|(spec, execution)| (&*spec.name, run_end(execution)));
+        self.registry
+            .record_ends(ends.filter_map(|(name, end)| Some((name, end?))));
+        for (spec, execution) in ended {
+            let Some(end) = run_end(execution) else {
+                continue;
+            };
+            let duration_ms = end.finished_at.since(end.started_at).as_millis();
+            match end.result {
+                JobResult::Success => info!(job = %spec.name, duration_ms, "Job completed"),
+                JobResult::Failed(error) => warn!(job = %spec.name, error, "Job failed"),
+                JobResult::Skipped(reason) => info!(job = %spec.name, reason, "Job skipped"),
+            }
+        }
+    }
+
+    fn lost(&self, spec: &JobSpec) {
+        self.registry.record_lost(&spec.name);
+    }
+}
+
+/// How an execution's end reads in the registry; `None` while it lives.
+fn run_end(execution: &Execution) -> Option<RunEnd> {
+    let run = execution.run();
+    let result = match &execution.state {
+        State::Queued { .. } | State::Running(_) => return None,
+        State::Success(_) => JobResult::Success,
+        State::Failed(_, failure) => JobResult::Failed(failure.message.to_string()),
+        State::TimedOut(_) => JobResult::Failed("timed out".into()),
+        State::Stuck(_) => JobResult::Failed("lost with its worker".into()),
+        State::Cancelled { cause, .. } => {
+            JobResult::Failed(format!("cancelled: {}", cause.as_str()))
+        }
+        State::Skipped { reason, .. } => JobResult::Skipped(reason.as_str().into()),
+    };
+    let (started_at, finished_at) = match (run, &execution.state) {
+        (Some(run), _) => (run.started_at, run.finished_at),
+        (None, State::Skipped { at, .. } | State::Cancelled { at, .. }) => (*at, *at),
+        (None, _) => (execution.slot, execution.slot),
+    };
+    Some(RunEnd {
+        result,
+        started_at,
+        finished_at,
+    })
+}

@@ -1,0 +1,331 @@
+//! The registry: what each registered job did last and does next, for anyone who looks.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use chronos_core::Timestamp;
+use chronos_core::job::{Standing, Tally};
+use chronos_core::store::Planned;
+use rustc_hash::FxHashMap;
+
+use crate::clock::{Clock, SystemClock};
+use crate::handler::JobResult;
+
+/// Figures about every registered job; many may read at once.
+#[derive(Debug)]
+pub struct JobRegistry {
+    jobs: RwLock<FxHashMap<Arc<str>, Entry>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// What a job did last and does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobStatus {
+    /// The job's name.
+    pub job_name: String,
+    /// Its cron expression, or its schedule in words when it has none.
+    pub cron_expr: String,
+    /// When its newest run began.
+    pub last_run: Option<DateTime<Utc>>,
+    /// When its newest run was over.
+    pub last_finished: Option<DateTime<Utc>>,
+    /// How long that run took, without jitter and waiting.
+    pub last_duration_ms: Option<u64>,
+    /// How that run ended.
+    pub last_result: Option<JobResult>,
+    /// Its next slot; while it is paused, the slot that would be next.
+    pub next_run: Option<DateTime<Utc>>,
+    /// Runs and skips in all.
+    pub run_count: u64,
+    /// Runs that succeeded.
+    pub success_count: u64,
+    /// Runs that failed.
+    pub error_count: u64,
+    /// Slots that were skipped.
+    pub skipped_count: u64,
+    /// The newest skip and its reason.
+    pub last_skip: Option<(DateTime<Utc>, String)>,
+    /// Runs under way.
+    pub active_runs: u32,
+    /// Whether any run is under way.
+    pub is_running: bool,
+    /// Whether it is paused.
+    pub is_paused: bool,
+}
+
+impl JobStatus {
+    /// The share of runs that failed; skips do not count. `None` before the first run.
+    #[must_use]
+    pub fn error_rate(&self) -> Option<f64> {
+        let runs = self.run_count - self.skipped_count;
+        (runs > 0).then(|| self.error_count as f64 / runs as f64)
+    }
+}
+
+/// The same figures without the texts that every job shares.
+#[derive(Debug)]
+struct Entry {
+    schedule: Arc<str>,
+    last_run: Option<Timestamp>,
+    last_finished: Option<Timestamp>,
+    next_run: Option<Timestamp>,
+    last_result: Option<Box<JobResult>>,
+    last_skip: Option<Box<(Timestamp, String)>>,
+    last_duration_ms: Option<u64>,
+    successes: u64,
+    errors: u64,
+    skips: u64,
+    active_runs: u32,
+    is_paused: bool,
+}
+
+impl Default for JobRegistry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl JobRegistry {
+    /// An empty registry on the machine's clock.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_clock(Arc::new(SystemClock::new()))
+    }
+
+    /// An empty registry on this clock.
+    #[must_use]
+    pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            jobs: RwLock::default(),
+            clock,
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, FxHashMap<Arc<str>, Entry>> {
+        self.jobs.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, FxHashMap<Arc<str>, Entry>> {
+        self.jobs.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a job that has done nothing yet, or starts one anew.
+    pub fn register(&self, name: &str, cron_expr: &str) {
+        self.adopt(name.into(), cron_expr.into(), &Standing::default());
+    }
+
+    /// Adds a job with what its store remembers of it.
+    pub(super) fn adopt(&self, name: Arc<str>, schedule: Arc<str>, standing: &Standing) {
+        let tally: &Tally = &standing.tally;
+        let last_result = tally.last_run.map(|_| match &tally.last_error {
+            None => JobResult::Success,
+            Some(error) => JobResult::Failed(error.to_string()),
+        });
+        let entry = Entry {
+            schedule,
+            last_run: tally.last_run,
+            last_finished: tally
+                .last_run
+                .zip(tally.last_duration)
+                .map(|(at, took)| at.after(took)),
+            next_run: standing.next_slot,
+            last_result: last_result.map(Box::new),
+            last_skip: tally
+                .last_skip
+                .as_ref()
+                .map(|(at, why)| Box::new((*at, why.to_string()))),
+            last_duration_ms: tally.last_duration.map(whole_millis),
+            successes: tally.succeeded,
+            errors: tally.failed,
+            skips: tally.skipped,
+            active_runs: 0,
+            is_paused: standing.paused.is_some(),
+        };
+        self.write().insert(name, entry);
+    }
+
+    /// Removes a job.
+    pub(super) fn forget(&self, name: &str) {
+        self.write().remove(name);
+    }
+
+    /// A run begins. Unknown names are ignored, here and below.
+    pub fn record_start(&self, name: &str) {
+        self.change(name, |entry| entry.active_runs += 1);
+    }
+
+    /// A run ended. A [`JobResult::Skipped`] counts as a skip, never as a run.
+    pub fn record_complete(&self, name: &str, result: JobResult, duration_ms: u64) {
+        let finished_at = self.clock.now();
+        let started_at = finished_at.before(Duration::from_millis(duration_ms));
+        self.change(name, |entry| entry.end(result, started_at, finished_at));
+    }
+
+    /// A slot was skipped; what runs meanwhile and what ran last stay as they are.
+    pub fn record_skip(&self, name: &str, reason: &str) {
+        let now = self.clock.now();
+        self.change(name, |entry| entry.skip(now, reason));
+    }
+
+    /// Sets when the job runs next.
+    pub fn set_next_run(&self, name: &str, next_run: Option<DateTime<Utc>>) {
+        self.change(name, |entry| entry.next_run = next_run.map(Timestamp::from));
+    }
+
+    /// Sets whether the job is paused.
+    pub fn set_paused(&self, name: &str, paused: bool) {
+        self.change(name, |entry| entry.is_paused = paused);
+    }
+
+    fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) {
+        if let Some(entry) = self.write().get_mut(name) {
+            change(entry);
+        }
+    }
+
+    /// A run is given up: whoever has it now reports its end.
+    pub(super) fn record_lost(&self, name: &str) {
+        self.change(name, |entry| {
+            entry.active_runs = entry.active_runs.saturating_sub(1)
+        });
+    }
+
+    /// Records skips and next slots of many jobs under one lock.
+    pub(super) fn record_plans(&self, planned: &[Planned]) {
+        let mut jobs = self.write();
+        for Planned { spec, plan } in planned {
+            let Some(entry) = jobs.get_mut(&*spec.name) else {
+                continue;
+            };
+            entry.next_run = plan.standing.next_slot;
+            entry.skips = plan.standing.tally.skipped;
+            if let Some((at, reason)) = &plan.standing.tally.last_skip
+                && entry.last_skip.as_ref().is_none_or(|last| last.0 < *at)
+            {
+                entry.last_skip = Some(Box::new((*at, reason.to_string())));
+            }
+        }
+    }
+
+    /// Records the beginnings of many runs under one lock.
+    pub(super) fn record_starts<'a>(&self, names: impl Iterator<Item = &'a str>) {
+        let mut jobs = self.write();
+        for name in names {
+            if let Some(entry) = jobs.get_mut(name) {
+                entry.active_runs += 1;
+            }
+        }
+    }
+
+    /// Records the ends of many runs under one lock.
+    pub(super) fn record_ends<'a>(&self, ends: impl Iterator<Item = (&'a str, RunEnd)>) {
+        let mut jobs = self.write();
+        for (name, end) in ends {
+            if let Some(entry) = jobs.get_mut(name) {
+                entry.end(end.result, end.started_at, end.finished_at);
+            }
+        }
+    }
+
+    /// What a job did last and does next.
+    #[must_use]
+    pub fn get_status(&self, name: &str) -> Option<JobStatus> {
+        self.read()
+            .get_key_value(name)
+            .map(|(name, entry)| entry.status(name))
+    }
+
+    /// The same of every job, in the order of their names.
+    #[must_use]
+    pub fn get_all_status(&self) -> Vec<JobStatus> {
+        let mut all: Vec<_> = self
+            .read()
+            .iter()
+            .map(|(name, entry)| entry.status(name))
+            .collect();
+        all.sort_by(|one, other| one.job_name.cmp(&other.job_name));
+        all
+    }
+
+    /// Whether a run of the job is under way.
+    #[must_use]
+    pub fn is_running(&self, name: &str) -> bool {
+        self.read()
+            .get(name)
+            .is_some_and(|entry| entry.active_runs > 0)
+    }
+
+    /// Whether there is a job of this name.
+    #[must_use]
+    pub fn is_registered(&self, name: &str) -> bool {
+        self.read().contains_key(name)
+    }
+
+    /// Whether the job is paused.
+    #[must_use]
+    pub fn is_paused(&self, name: &str) -> bool {
+        self.read().get(name).is_some_and(|entry| entry.is_paused)
+    }
+
+    /// How many jobs there are.
+    #[must_use]
+    pub fn job_count(&self) -> usize {
+        self.read().len()
+    }
+}
+
+/// The end of a run, as the registry needs it.
+pub(super) struct RunEnd {
+    pub(super) result: JobResult,
+    pub(super) started_at: Timestamp,
+    pub(super) finished_at: Timestamp,
+}
+
+impl Entry {
+    fn end(&mut self, result: JobResult, started_at: Timestamp, finished_at: Timestamp) {
+        self.active_runs = self.active_runs.saturating_sub(1);
+        match &result {
+            JobResult::Skipped(reason) => return self.skip(finished_at, reason),
+            JobResult::Success => self.successes += 1,
+            JobResult::Failed(_) => self.errors += 1,
+        }
+        self.last_run = Some(started_at);
+        self.last_finished = Some(finished_at);
+        self.last_duration_ms = Some(whole_millis(finished_at.since(started_at)));
+        self.last_result = Some(Box::new(result));
+    }
+
+    fn skip(&mut self, at: Timestamp, reason: &str) {
+        self.skips += 1;
+        self.last_skip = Some(Box::new((at, reason.into())));
+    }
+
+    fn status(&self, name: &str) -> JobStatus {
+        let utc = |at: Option<Timestamp>| at.map(Timestamp::to_datetime);
+        JobStatus {
+            job_name: name.into(),
+            cron_expr: self.schedule.to_string(),
+            last_run: utc(self.last_run),
+            last_finished: utc(self.last_finished),
+            last_duration_ms: self.last_duration_ms,
+            last_result: self.last_result.as_deref().cloned(),
+            next_run: utc(self.next_run),
+            run_count: self.successes + self.errors + self.skips,
+            success_count: self.successes,
+            error_count: self.errors,
+            skipped_count: self.skips,
+            last_skip: self
+                .last_skip
+                .as_ref()
+                .map(|skip| (skip.0.to_datetime(), skip.1.clone())),
+            active_runs: self.active_runs,
+            is_running: self.active_runs > 0,
+            is_paused: self.is_paused,
+        }
+    }
+}
+
+fn whole_millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

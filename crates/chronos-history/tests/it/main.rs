@@ -1,0 +1,4 @@
+//! The laws and the spelling of periods.
+
+mod laws;
+mod spelling;

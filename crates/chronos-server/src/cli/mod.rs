@@ -1,0 +1,99 @@
+//! The command line: its grammar, and the way from arguments to an exit code.
+
+mod args;
+mod describe;
+mod error;
+mod manual;
+mod next;
+mod span;
+mod table;
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+use std::sync::LazyLock;
+
+use chronos_core::Timestamp;
+use clap::{Parser, Subcommand};
+
+pub use self::error::Error;
+use crate::clock;
+
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let program = env!("CARGO_PKG_VERSION");
+    format!("{program} (tz database {})", chrono_tz::IANA_TZDB_VERSION)
+});
+
+/// A job scheduler that says what will run when, and why.
+#[derive(Debug, Parser)]
+#[command(name = "chronos", version = VERSION.as_str(), arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show when a schedule runs next, and what moves its runs
+    Next(next::Args),
+    /// Say in words what a cron expression means
+    Describe(describe::Args),
+    /// Print a completion script for a shell
+    Completions(manual::CompletionsArgs),
+    /// Print the manual page of chronos or of one of its commands, in roff
+    Man(manual::ManArgs),
+}
+
+/// Runs the process: its arguments, its clock, its standard output and error.
+#[must_use]
+pub fn main() -> ExitCode {
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    let done = run(std::env::args_os(), clock::now(), &mut out)
+        .and_then(|()| out.flush().map_err(Error::from));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // When standard error is gone too, the exit code says all that can be said.
+            let _ = error.report(&mut anstream::stderr().lock());
+            error.exit_code()
+        }
+    }
+}
+
+/// Does what the arguments ask for, at `now`, and writes the answer to `out`.
+///
+/// ```
+/// use chronos_core::Timestamp;
+///
+/// let now = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
+/// let mut out = Vec::new();
+/// chronos_server::cli::run(["chronos", "next", "--every", "60", "-n", "1"], now, &mut out)?;
+/// assert!(String::from_utf8_lossy(&out).contains("Sun 2026-11-15 12:01 +00:00"));
+/// # Ok::<(), chronos_server::cli::Error>(())
+/// ```
+pub fn run<Args>(args: Args, now: Timestamp, out: &mut dyn Write) -> Result<(), Error>
+where
+    Args: IntoIterator<Item: Into<OsString> + Clone>,
+{
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        // To clap, a request for help or for the version is an error too.
+        Err(asked) if !asked.use_stderr() => {
+            writeln!(out, "{}", asked.render().ansi().to_string().trim_end())?;
+            return Ok(());
+        }
+        Err(wrong) => return Err(Error::Usage(wrong)),
+    };
+    match cli.command {
+        Command::Next(args) => next::run(&args, now, out),
+        Command::Describe(args) => describe::run(&args, out),
+        Command::Completions(args) => manual::completions(&args, out),
+        Command::Man(args) => manual::man(&args, out),
+    }
+}
+
+fn write_json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result<(), Error> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
