@@ -59,7 +59,7 @@ pub(crate) async fn a_claim_says_what_to_run_for_whom_and_until_when(bench: &Ben
 pub(crate) async fn nothing_is_claimed_before_its_time(bench: &Bench) {
     let job = bench
         .create(JobSpec {
-            jitter: Duration::from_secs(60),
+            jitter: Duration::from_mins(1),
             ..every("a", 100)
         })
         .await;

@@ -103,7 +103,7 @@ pub(crate) async fn a_target_may_ask_for_patience(bench: &Bench) {
     let job = bench.create(retrying(once("a", 10), 2)).await;
     let claim = bench.start(10).await;
     let busy = Failure {
-        retry_after: Some(Duration::from_secs(600)),
+        retry_after: Some(Duration::from_mins(10)),
         ..Failure::transient("busy")
     };
     bench.end(&claim, Ending::Failed(busy), 12).await;

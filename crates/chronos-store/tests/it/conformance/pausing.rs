@@ -49,7 +49,7 @@ pub(crate) async fn slots_in_a_pause_are_skipped_and_never_made_up_for(bench: &m
 pub(crate) async fn a_run_that_waits_out_its_jitter_is_skipped_by_a_pause(bench: &Bench) {
     let job = bench
         .create(JobSpec {
-            jitter: Duration::from_secs(60),
+            jitter: Duration::from_mins(1),
             ..every("a", 100)
         })
         .await;

@@ -6,7 +6,7 @@ use chronos_core::policy::QuietHours;
 use chronos_core::policy::quiet_hours::{Mode, WeekdaySet, Window};
 use chronos_core::schedule::Zone;
 use chronos_core::store::Error;
-use chronos_core::{JobSpec, PolicyId};
+use chronos_core::{Execution, JobSpec, PolicyId};
 
 use crate::bench::{Bench, at, every, once};
 
@@ -123,6 +123,6 @@ pub(crate) async fn a_replaced_policy_holds_from_then_on(bench: &Bench) {
     bench.put_policy(open).await.unwrap();
     bench.fire(200).await;
     let rows = bench.rows(job.spec.id).await;
-    let rows: Vec<_> = rows.iter().map(|row| row.status()).collect();
+    let rows: Vec<_> = rows.iter().map(Execution::status).collect();
     assert_eq!(rows, ["QUEUED", "SKIPPED"]);
 }

@@ -70,7 +70,7 @@ pub(crate) async fn losses_use_up_no_retry(bench: &Bench) {
 pub(crate) async fn a_run_far_over_its_time_is_taken_from_a_worker_that_renews(bench: &Bench) {
     bench
         .create(JobSpec {
-            max_execution_time: Some(Duration::from_secs(60)),
+            max_execution_time: Some(Duration::from_mins(1)),
             ..once("a", 10)
         })
         .await;

@@ -26,7 +26,7 @@ pub(crate) fn check<F: Future<Output = Bench>>(open: impl Fn() -> F) {
     let mut runner = TestRunner::new(Config {
         failure_persistence: None,
         max_shrink_iters: 10_000,
-        ..Config::with_cases(10000)
+        ..Config::with_cases(1_000)
     });
     let outcome = quietly(|| {
         runner.run(&vec(verbs::step(), 1..60), |history| {
