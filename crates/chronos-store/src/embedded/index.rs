@@ -51,6 +51,11 @@ impl Index {
         self.ready.first().copied()
     }
 
+    /// Offers a waiting execution to nobody until the next start.
+    pub(super) fn set_aside(&mut self, execution: &Execution) {
+        self.ready.remove(&(execution.run_at, execution.id));
+    }
+
     /// Adds a live execution or replaces it in its new state.
     pub(super) fn put_live(&mut self, execution: Execution) {
         let (id, job) = (execution.id, execution.job);

@@ -1,12 +1,13 @@
 //! The embedded store: its logic once, over any engine behind the key-value seam.
 
 mod audit;
+mod executions;
 mod index;
+mod jobs;
 mod keys;
 mod record;
 mod state;
 mod step;
-mod verbs;
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -225,9 +226,7 @@ impl Store for EmbeddedStore {
 
     async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {
         self.step(Timestamp::EPOCH, |step| {
-            let execution = step.held(hold).ok_or(Error::LeaseLost(hold.execution))?;
-            let job = execution.job;
-            step.put(&Key::Checkpoint(job), &checkpoint)
+            step.save_checkpoint(hold, &checkpoint)
         })
     }
 

@@ -14,6 +14,7 @@ use super::audit;
 use super::index::Index;
 use super::keys::{Key, Table, job_in};
 use super::record::{StandingRecord, decode};
+use super::step::readable;
 use crate::kv::{self, Kv, Order};
 
 pub(super) struct State {
@@ -107,6 +108,10 @@ impl State {
         bytes.as_deref().map(decode).transpose()
     }
 
+    pub(super) fn exists(&self, key: &Key<'_>) -> Result<bool> {
+        Ok(engine(self.kv.get(&key.encode()))?.is_some())
+    }
+
     pub(super) fn spec(&mut self, job: JobId) -> Result<Arc<JobSpec>> {
         if let Some(spec) = self.index.spec(job) {
             return Ok(spec.clone());
@@ -139,7 +144,24 @@ impl State {
         self.load(job).map(|(job, _)| Some(job))
     }
 
-    pub(super) fn jobs(&mut self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>> {
+    /// Jobs in the order of their ids. One that cannot be read is left out: it must not hide those
+    /// after it, and whoever asks for it alone is told.
+    pub(super) fn jobs(&mut self, mut after: Option<JobId>, limit: usize) -> Result<Vec<Job>> {
+        let mut jobs = Vec::new();
+        while jobs.len() < limit {
+            let ids = self.job_ids(after, limit - jobs.len())?;
+            let Some(last) = ids.last() else {
+                break;
+            };
+            after = Some(*last);
+            for id in ids {
+                jobs.extend(readable(self.load(id))?.ok().map(|(job, _)| job));
+            }
+        }
+        Ok(jobs)
+    }
+
+    fn job_ids(&self, after: Option<JobId>, limit: usize) -> Result<Vec<JobId>> {
         let (mut from, to) = Table::Spec.range();
         if let Some(after) = after {
             from = Key::Spec(after).encode().to_vec();
@@ -154,10 +176,7 @@ impl State {
                 ControlFlow::Break(())
             }
         }))?;
-        ids.truncate(limit);
-        ids.into_iter()
-            .map(|job| self.load(job).map(|(job, _)| job))
-            .collect()
+        Ok(ids)
     }
 
     pub(super) fn execution(&self, id: ExecutionId) -> Result<Execution> {

@@ -1,28 +1,42 @@
 //! A step: the writes of one verb, gathered and committed together or not at all.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::{CancelCause, SkipReason, State as Stage, Token};
 use chronos_core::plan::{Plan, Withdrawal, follow_up};
-use chronos_core::store::{Result, Wake};
+use chronos_core::store::{Error, Result, Wake};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::audit;
 use super::keys::{Key, execution_in, past_of};
 use super::record::{StandingRecord, encode};
 use super::state::{State, engine};
-use crate::kv::Batch;
+use crate::kv::{Batch, Order};
 
 pub(super) struct Step<'a> {
     pub(super) state: &'a mut State,
     pub(super) now: Timestamp,
     batch: Batch,
     events: Vec<AuditEvent>,
-    dropped: FxHashSet<ExecutionId>,
+    /// Where jobs stand by this step: one that meets a job twice goes on from there, because the
+    /// engine does not see the batch before it is committed.
+    standings: FxHashMap<JobId, StandingRecord>,
+    /// What a bounded store files with its jobs' past by this step.
+    filed: Vec<(JobId, ExecutionId)>,
     wakes: Wakes,
+}
+
+/// Tells a record that cannot be read, which is its job's trouble, from an engine that fails, which is
+/// everyone's.
+pub(super) fn readable<T>(loaded: Result<T>) -> Result<Result<T>> {
+    match loaded {
+        Err(Error::Unavailable(text)) => Err(Error::Unavailable(text)),
+        answer => Ok(answer),
+    }
 }
 
 /// What may have come due by a step.
@@ -61,26 +75,43 @@ impl State {
             now,
             batch: Batch::default(),
             events: Vec::new(),
-            dropped: FxHashSet::default(),
+            standings: FxHashMap::default(),
+            filed: Vec::new(),
             wakes: Wakes::default(),
         };
         let outcome = verb(&mut step);
-        let changed = !step.batch.is_empty();
+        let changed = step.changes_something();
         let outcome = outcome.and_then(|value| step.commit().map(|wakes| (value, wakes)));
-        if outcome.is_err() && changed {
-            self.stale = true;
+        if let Err(error) = &outcome {
+            self.stale = changed || matches!(error, Error::Unavailable(_));
         }
         outcome
     }
 }
 
 impl Step<'_> {
+    fn changes_something(&self) -> bool {
+        !(self.batch.is_empty() && self.standings.is_empty() && self.events.is_empty())
+    }
+
     fn commit(mut self) -> Result<Wakes> {
+        self.file_standings()?;
         self.file_events()?;
         if !self.batch.is_empty() {
             engine(self.state.kv.commit(std::mem::take(&mut self.batch)))?;
         }
         Ok(self.wakes)
+    }
+
+    fn file_standings(&mut self) -> Result<()> {
+        for (job, mut record) in std::mem::take(&mut self.standings) {
+            if let Some(most) = self.state.retention.executions_per_job {
+                let excess = record.kept.saturating_sub(most.get());
+                record.kept -= self.drop_oldest(job, excess)?;
+            }
+            self.put(&Key::Standing(job), &record)?;
+        }
+        Ok(())
     }
 
     fn file_events(&mut self) -> Result<()> {
@@ -136,13 +167,23 @@ impl Step<'_> {
         self.put(&Key::Spec(spec.id), spec.as_ref())
     }
 
-    /// Writes where the job stands and moves it in the order of due jobs.
-    pub(super) fn put_standing(&mut self, job: &Job, record: &mut StandingRecord) -> Result<()> {
+    /// The job and its record, as this step leaves them so far; an error when there is none.
+    pub(super) fn load(&mut self, job: JobId) -> Result<(Job, StandingRecord)> {
+        let Some(record) = self.standings.get(&job).cloned() else {
+            return self.state.load(job);
+        };
+        let spec = self.state.spec(job)?;
+        let standing = record.standing.clone();
+        Ok((Job { spec, standing }, record))
+    }
+
+    /// Keeps where the job stands and moves it in the order of due jobs.
+    pub(super) fn put_standing(&mut self, job: &Job, record: &mut StandingRecord) {
         let due = job.due_at();
         self.state.index.move_due(job.spec.id, record.due, due);
         record.due = due;
         record.standing.clone_from(&job.standing);
-        self.put(&Key::Standing(job.spec.id), record)
+        self.standings.insert(job.spec.id, record.clone());
     }
 
     pub(super) fn put_live(&mut self, execution: Execution) -> Result<()> {
@@ -154,8 +195,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Files an execution that is over with its job's past. `record` counts what is kept; `None` when
-    /// the job is gone.
+    /// Files an execution that is over with its job's past. `record` counts what is kept, and is put
+    /// afterwards; `None` when the job is gone.
     pub(super) fn put_past(
         &mut self,
         execution: &Execution,
@@ -164,50 +205,48 @@ impl Step<'_> {
         if self.state.index.take_live(execution.id).is_some() {
             self.delete(&Key::Live(execution.id));
         }
-        let bounded = self.state.retention.executions_per_job;
-        match (bounded, record) {
+        let bounded = self.state.retention.executions_per_job.is_some();
+        match record {
             // A bounded store keeps no past for jobs that nobody can ask about by name.
-            (Some(_), None) => return Ok(()),
-            (Some(most), Some(record)) => self.make_room(execution.job, most.get(), record)?,
-            (None, Some(record)) => record.kept = record.kept.saturating_add(1),
-            (None, None) => {}
+            None if bounded => return Ok(()),
+            None => {}
+            Some(record) => record.kept = record.kept.saturating_add(1),
+        }
+        if bounded {
+            self.filed.push((execution.job, execution.id));
         }
         self.put(&Key::Past(execution.job, execution.id), execution)?;
         self.put(&Key::JobOf(execution.id), &execution.job)
     }
 
-    fn make_room(&mut self, job: JobId, most: u32, record: &mut StandingRecord) -> Result<()> {
-        record.kept += 1;
-        let excess = record.kept.saturating_sub(most);
-        if excess > 0 {
-            record.kept -= self.drop_oldest(job, excess)?;
-        }
-        Ok(())
-    }
-
     /// Deletes the job's oldest past executions; says how many there were to delete.
     pub(super) fn drop_oldest(&mut self, job: JobId, count: u32) -> Result<u32> {
+        if count == 0 {
+            return Ok(0);
+        }
         let (from, to) = past_of(job);
         let mut oldest: Vec<ExecutionId> = Vec::new();
-        let dropped = &self.dropped;
         engine(
             self.state
                 .kv
-                .scan(&from, &to, crate::kv::Order::Ascending, &mut |key, _| {
-                    // What this step already deletes is still visible to the scan.
-                    oldest.extend(execution_in(key).filter(|id| !dropped.contains(id)));
+                .scan(&from, &to, Order::Ascending, &mut |key, _| {
+                    oldest.extend(execution_in(key));
                     if oldest.len() < count as usize {
-                        std::ops::ControlFlow::Continue(())
+                        ControlFlow::Continue(())
                     } else {
-                        std::ops::ControlFlow::Break(())
+                        ControlFlow::Break(())
                     }
                 }),
         )?;
+        // What this step files is not visible to the scan yet.
+        let filed = self.filed.iter().filter(|(owner, _)| *owner == job);
+        oldest.extend(filed.map(|(_, id)| *id));
+        oldest.sort_unstable();
+        oldest.truncate(count as usize);
         for id in &oldest {
             self.delete(&Key::Past(job, *id));
             self.delete(&Key::JobOf(*id));
             self.delete(&Key::DeadLetter(*id));
-            self.dropped.insert(*id);
         }
         Ok(u32::try_from(oldest.len()).unwrap_or(u32::MAX))
     }
@@ -240,7 +279,8 @@ impl Step<'_> {
         if !plan.withdrawals.is_empty() {
             self.follow_up(job)?;
         }
-        self.put_standing(job, record)
+        self.put_standing(job, record);
+        Ok(())
     }
 
     fn skip(
@@ -265,6 +305,21 @@ impl Step<'_> {
         };
         execution.state = Stage::Queued { held };
         self.put_live(execution)
+    }
+
+    /// Cancels a live execution for someone who asks, and says so; asking again changes nothing.
+    pub(super) fn ask_to_stop(
+        &mut self,
+        execution: &Execution,
+        cause: CancelCause,
+        record: Option<&mut StandingRecord>,
+    ) -> Result<()> {
+        if asked_to_stop(execution) {
+            return Ok(());
+        }
+        let (job, execution) = (execution.job, execution.id);
+        self.decide(job, Decision::CancelRequested { execution, cause });
+        self.cancel(execution, cause, record)
     }
 
     /// Cancels a live execution: at once while it waits, by request while it runs. Says nothing about
@@ -309,4 +364,10 @@ impl Step<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the execution runs and someone asked for it to stop.
+pub(super) fn asked_to_stop(execution: &Execution) -> bool {
+    let running = execution.running();
+    running.is_some_and(|running| running.cancel.is_some())
 }

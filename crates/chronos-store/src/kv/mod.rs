@@ -48,11 +48,14 @@ pub enum Order {
     Descending,
 }
 
+/// What a key is set to; `None` removes it.
+pub type Value = Option<Box<[u8]>>;
+
 /// Changes that belong together; later ones win over earlier ones of the same key.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Each key with its new value, or with `None` to delete it.
-    pub changes: Vec<(Key, Option<Box<[u8]>>)>,
+    /// Each key with what becomes of it.
+    pub changes: Vec<(Key, Value)>,
 }
 
 /// A key on its way; the common ones need no memory of their own.

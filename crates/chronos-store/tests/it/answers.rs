@@ -1,0 +1,119 @@
+//! Answers: everything that a store says when it is read, to be compared as one value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronos_core::audit::AuditEvent;
+use chronos_core::policy::QuietHours;
+use chronos_core::store::{Stats, Terms};
+use chronos_core::{Execution, Job, JobId, Store, Timestamp, WorkerId};
+
+use crate::bench::terms;
+
+/// All that can be read of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answers {
+    pub(crate) jobs: Vec<Job>,
+    /// By job, also of jobs that are deleted; newest first.
+    pub(crate) executions: BTreeMap<JobId, Vec<Execution>>,
+    pub(crate) dead_letters: Vec<Execution>,
+    pub(crate) audit: Vec<AuditEvent>,
+    pub(crate) policies: Vec<QuietHours>,
+    pub(crate) checkpoints: BTreeMap<JobId, Option<Vec<u8>>>,
+    pub(crate) stats: Stats,
+    pub(crate) next: Next,
+}
+
+/// When there is something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next {
+    pub(crate) fire: Option<Timestamp>,
+    pub(crate) claim: Option<Timestamp>,
+    pub(crate) reap: Option<Timestamp>,
+}
+
+const ALL: usize = 100_000;
+
+impl Answers {
+    pub(crate) async fn of(store: &dyn Store) -> Self {
+        let jobs = store.jobs(None, ALL).await.unwrap();
+        let audit = store.audit(0, ALL).await.unwrap();
+        let mut known: BTreeSet<JobId> = audit.iter().map(|event| event.job).collect();
+        known.extend(jobs.iter().map(|job| job.spec.id));
+        let mut executions = BTreeMap::new();
+        let mut checkpoints = BTreeMap::new();
+        for job in known {
+            executions.insert(job, store.executions(job, None, ALL).await.unwrap());
+            checkpoints.insert(job, store.checkpoint(job).await.unwrap());
+        }
+        let stats = store.stats().await.unwrap();
+        let answers = Self {
+            jobs,
+            executions,
+            dead_letters: store.dead_letters(None, ALL).await.unwrap(),
+            audit,
+            policies: store.policies().await.unwrap(),
+            checkpoints,
+            // Engines account for space as they please.
+            stats: Stats { bytes: 0, ..stats },
+            next: Next::of(store).await,
+        };
+        answers.assert_consistent(store).await;
+        answers
+    }
+
+    /// Each thing must be the same whichever way it is asked for.
+    async fn assert_consistent(&self, store: &dyn Store) {
+        for job in &self.jobs {
+            assert_eq!(store.job(job.spec.id).await.as_ref(), Ok(job));
+            let named = store.job_named(&job.spec.owner, &job.spec.name).await;
+            assert_eq!(named.unwrap().as_ref(), Some(job));
+        }
+        for execution in self.rows().chain(&self.dead_letters) {
+            assert_eq!(store.execution(execution.id).await.as_ref(), Ok(execution));
+        }
+        let running = self.rows().filter(|row| row.running().is_some()).count() as u64;
+        let queued = self.rows().filter(|row| row.is_queued()).count() as u64;
+        let jobs = self.jobs.len() as u64;
+        let counted = Stats {
+            jobs,
+            queued,
+            running,
+            bytes: 0,
+        };
+        assert_eq!(self.stats, counted);
+        for (event, sequence) in self.audit.iter().zip(1..) {
+            assert_eq!(event.sequence, sequence, "decisions are counted gaplessly");
+        }
+    }
+
+    /// Every execution of every job.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &Execution> {
+        self.executions.values().flatten()
+    }
+
+    /// Says which answer differs, because the whole is too long to read.
+    pub(crate) fn assert_same(&self, other: &Self) {
+        assert_eq!(self.jobs, other.jobs, "jobs");
+        assert_eq!(self.executions, other.executions, "executions");
+        assert_eq!(self.dead_letters, other.dead_letters, "dead letters");
+        assert_eq!(self.audit, other.audit, "audit");
+        assert_eq!(self.policies, other.policies, "policies");
+        assert_eq!(self.checkpoints, other.checkpoints, "checkpoints");
+        assert_eq!(self.stats, other.stats, "stats");
+        assert_eq!(self.next, other.next, "what is next");
+    }
+}
+
+impl Next {
+    /// A step that may do nothing still says when there is something to do.
+    async fn of(store: &dyn Store) -> Self {
+        let now = Timestamp::MIN;
+        let nobody = WorkerId::new("nobody");
+        let terms = Terms { now, ..terms(0) };
+        Self {
+            fire: store.fire_due(now, 0).await.unwrap().next,
+            claim: store.claim(&nobody, terms, 0).await.unwrap().next,
+            reap: store.reap(now, 0).await.unwrap().next,
+        }
+    }
+}

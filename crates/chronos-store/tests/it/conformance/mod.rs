@@ -1,0 +1,158 @@
+//! The suite that defines the store port: each case once, run on every engine by one line.
+//!
+//! A case gets a bench with an empty store. Whatever history it leaves, the store is closed and opened
+//! again afterwards and must then answer as before.
+
+pub(crate) mod cancelling;
+pub(crate) mod claiming;
+pub(crate) mod finishing;
+pub(crate) mod firing;
+pub(crate) mod jobs;
+pub(crate) mod manual;
+pub(crate) mod pausing;
+pub(crate) mod quiet_hours;
+pub(crate) mod reading;
+pub(crate) mod reaping;
+
+/// Runs every case, and random histories, on one engine. A case that is not listed here is dead code,
+/// which the compiler reports.
+macro_rules! conformance {
+    ($engine:ident, $open:path) => {
+        conformance! { @cases $engine, $open,
+            jobs {
+                a_new_job_stands_at_its_first_slot,
+                names_are_unique_per_owner,
+                an_id_is_taken_once,
+                what_cannot_be_meant_is_refused,
+                a_renamed_job_frees_its_old_name,
+                an_edit_keeps_identity_and_standing_and_counts_versions,
+                a_change_of_an_older_version_is_refused,
+                an_edit_settles_due_slots_under_the_old_schedule,
+                an_edit_that_cannot_be_meant_changes_nothing,
+                deleting_cancels_what_waits_and_asks_what_runs_to_stop,
+                a_deleted_job_keeps_nothing_for_a_successor_of_its_name,
+                jobs_page_in_the_order_of_their_ids,
+                an_unknown_job_is_said_to_be_unknown,
+            }
+            firing {
+                due_jobs_fire_oldest_first_up_to_the_limit,
+                nothing_fires_before_its_slot,
+                a_fired_slot_is_an_execution_that_waits,
+                two_planners_fire_each_slot_once,
+                a_missed_slot_is_recorded_with_its_reason,
+                a_slot_that_overlaps_is_recorded_with_its_reason,
+                caught_up_slots_run_in_order_one_behind_the_other,
+                a_long_absence_is_recorded_within_bounds,
+                more_slots_than_one_plan_holds_fire_once_each,
+                a_fixed_delay_counts_from_the_end_of_the_run,
+                a_one_time_job_fires_once_even_late,
+                a_bounded_schedule_ends,
+                jitter_moves_the_run_and_not_the_slot,
+                cron_jobs_keep_their_place_over_a_restart,
+            }
+            claiming {
+                claims_come_in_the_order_of_their_time_up_to_the_limit,
+                a_claim_says_what_to_run_for_whom_and_until_when,
+                nothing_is_claimed_before_its_time,
+                what_is_held_is_claimed_only_after_the_run_before_it,
+                tokens_grow_over_claims_and_restarts,
+                two_workers_never_get_the_same_execution,
+                renewing_extends_the_lease,
+                renewals_are_answered_one_by_one_in_order,
+                an_old_token_is_powerless,
+                what_is_handed_back_is_queued_as_before,
+            }
+            finishing {
+                success_ends_a_run_with_what_it_wrote,
+                an_end_reported_late_ended_when_it_did,
+                a_failure_that_may_pass_is_tried_again_at_the_same_slot,
+                a_target_may_ask_for_patience,
+                a_failure_that_will_repeat_is_a_dead_letter_at_once,
+                a_run_over_its_time_is_tried_again_like_a_failure,
+                the_next_slot_takes_the_place_of_a_waiting_retry,
+                several_ends_are_answered_one_by_one_in_order,
+                runs_of_one_job_that_end_together_all_count,
+                what_is_over_stays_as_it_ended,
+                a_graceful_stop_uses_up_nothing,
+                a_job_may_find_nothing_to_do,
+                a_failed_run_lets_the_one_behind_it_go_first,
+                every_end_starts_one_of_those_that_wait,
+            }
+            reaping {
+                a_lease_is_taken_back_only_after_it_ran_out,
+                a_slot_lost_too_often_is_a_dead_letter,
+                losses_use_up_no_retry,
+                a_run_far_over_its_time_is_taken_from_a_worker_that_renews,
+                reaping_keeps_to_its_limit,
+                runs_of_one_job_that_are_lost_together_all_count,
+                a_lost_run_that_was_asked_to_stop_does_not_come_back,
+                what_waits_behind_a_lost_run_waits_on,
+            }
+            cancelling {
+                what_waits_is_cancelled_at_once,
+                what_runs_is_asked_to_stop,
+                a_run_that_succeeds_all_the_same_is_a_success,
+                an_unknown_execution_is_said_to_be_unknown,
+                what_is_handed_back_after_a_request_to_stop_ends,
+                cancelling_one_lets_the_one_behind_it_go,
+                a_fixed_delay_goes_on_after_its_run_was_cancelled,
+                a_newer_slot_replaces_the_run_before_it,
+            }
+            manual {
+                a_run_by_hand_starts_now_and_leaves_the_cadence,
+                a_run_by_hand_is_refused_while_another_is_alive,
+                a_slot_is_skipped_while_a_run_by_hand_is_alive,
+                two_runs_by_hand_at_one_instant_stay_two,
+                a_run_by_hand_ignores_a_pause,
+                a_run_by_hand_queues_behind_another_if_the_policy_says_so,
+                a_job_that_is_over_can_be_run_by_hand,
+            }
+            pausing {
+                slots_in_a_pause_are_skipped_and_never_made_up_for,
+                a_run_that_waits_out_its_jitter_is_skipped_by_a_pause,
+                a_waiting_retry_is_held_by_a_pause_and_goes_on_after_it,
+                a_failure_during_a_pause_waits_for_its_end,
+                what_is_handed_back_during_a_pause_waits_for_its_end,
+                a_one_time_job_is_late_after_a_pause_and_not_lost,
+                pausing_twice_and_resuming_twice_is_the_same_as_once,
+            }
+            quiet_hours {
+                policies_are_kept_in_the_order_of_their_ids,
+                an_unknown_policy_is_refused,
+                a_policy_in_use_stays,
+                a_slot_in_quiet_hours_is_skipped_with_its_reason,
+                a_deferred_slot_fires_when_quiet_hours_end,
+                a_replaced_policy_holds_from_then_on,
+            }
+            reading {
+                executions_page_newest_first_over_live_and_past,
+                dead_letters_page_newest_first,
+                dead_letters_outlive_their_job,
+                decisions_can_be_read_on_from_anywhere,
+                figures_count_jobs_and_what_lives,
+                a_checkpoint_is_found_by_the_next_run,
+                flushing_and_compacting_change_no_answer,
+                whoever_watches_hears_what_may_be_due,
+                whoever_watches_hears_of_a_fixed_delays_next_slot,
+            }
+        }
+    };
+    (@cases $engine:ident, $open:path, $($theme:ident { $($case:ident,)* })*) => {
+        mod $engine {
+            $(mod $theme {
+                $(#[tokio::test]
+                async fn $case() {
+                    let mut bench = $crate::bench::Bench::new($open().await).await;
+                    $crate::conformance::$theme::$case(&mut bench).await;
+                    bench.reopen().await;
+                })*
+            })*
+
+            #[test]
+            fn random_histories_keep_the_invariants_and_survive_a_restart() {
+                $crate::model::check(|| async { $crate::bench::Bench::new($open().await).await });
+            }
+        }
+    };
+}
+pub(crate) use conformance;

@@ -1,0 +1,39 @@
+//! What the embedded store promises beyond the port: when its engine fails, when a record is damaged,
+//! and when it keeps only part of the past.
+
+mod damage;
+mod faults;
+mod retention;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chronos_core::Store;
+use chronos_store::kv::MemoryKv;
+use chronos_store::{EmbeddedStore, Retention};
+
+use crate::bench::{Bench, Engine};
+use crate::shared_kv::SharedKv;
+
+/// A bench, with the engine below it at hand.
+async fn bench() -> (Bench, SharedKv<MemoryKv>) {
+    let kv = SharedKv::new(MemoryKv::new());
+    (Bench::new(kv.clone()).await, kv)
+}
+
+/// An engine whose store keeps only part of the past.
+struct Forgetful {
+    kv: SharedKv<MemoryKv>,
+    retention: Retention,
+}
+
+#[async_trait]
+impl Engine for Forgetful {
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(EmbeddedStore::open(self.kv.clone(), self.retention).unwrap())
+    }
+
+    async fn twin(&self) -> Arc<dyn Store> {
+        self.open().await
+    }
+}

@@ -1,0 +1,115 @@
+//! What holds after every step of every history.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronos_core::audit::{Decision, Slots};
+use chronos_core::execution::Trigger;
+use chronos_core::{Execution, Job, Timestamp};
+
+use crate::answers::Answers;
+
+/// Slots of the schedule share one name; each run by hand has its own.
+fn number_of(trigger: Trigger) -> Option<u64> {
+    match trigger {
+        Trigger::Schedule | Trigger::CatchUp => None,
+        Trigger::Manual { number } => Some(number),
+    }
+}
+
+pub(super) fn assert_hold(answers: &Answers) {
+    assert_each_slot_runs_once(answers);
+    for job in &answers.jobs {
+        let rows = &answers.executions[&job.spec.id];
+        assert_overlap(job, rows);
+        assert_nobody_waits_for_nothing(job, rows);
+        let standing = &job.standing;
+        let (last, next) = (standing.last_slot, standing.next_slot);
+        assert!(next.is_none_or(|next| last.is_none_or(|last| next > last)));
+    }
+}
+
+/// A slot has one chain of attempts, of which only the newest lives and at most one succeeds.
+fn assert_each_slot_runs_once(answers: &Answers) {
+    let mut slots: BTreeMap<_, Vec<&Execution>> = BTreeMap::new();
+    for row in answers.rows() {
+        let key = (row.job, row.slot, number_of(row.trigger));
+        slots.entry(key).or_default().push(row);
+    }
+    for attempts in slots.values_mut() {
+        attempts.sort_by_key(|row| row.attempt);
+        for (row, attempt) in attempts.iter().zip(1..) {
+            assert_eq!(row.attempt, attempt, "attempts are counted: {attempts:#?}");
+        }
+        let earlier = &attempts[..attempts.len() - 1];
+        let ended = earlier
+            .iter()
+            .all(|row| !row.is_live() && row.status() != "SUCCESS");
+        assert!(ended, "a next attempt follows a failed one: {attempts:#?}");
+    }
+    let mut fired = BTreeSet::new();
+    for event in &answers.audit {
+        if let Decision::Fired { slot, trigger, .. } = event.decision {
+            let new = fired.insert((event.job, slot, number_of(trigger)));
+            assert!(new, "{slot} fired twice");
+        }
+    }
+}
+
+/// What runs or may be claimed, a waiting retry among it.
+fn active(rows: &[Execution]) -> usize {
+    let active = rows.iter().filter(|row| row.is_live() && !row.is_held());
+    active.count()
+}
+
+fn capacity(job: &Job) -> usize {
+    let capacity = job.spec.overlap.capacity();
+    capacity.map_or(usize::MAX, |most| most as usize)
+}
+
+/// An edit may lower the capacity below what is alive; then nothing comes on top.
+fn assert_overlap(job: &Job, rows: &[Execution]) {
+    if job.spec.version == 1 {
+        assert!(active(rows) <= capacity(job), "{job:#?} {rows:#?}");
+    }
+}
+
+/// Whoever is held waits for a run or for the end of a pause, and so does a job without a next slot.
+fn assert_nobody_waits_for_nothing(job: &Job, rows: &[Execution]) {
+    if job.standing.paused.is_some() {
+        return;
+    }
+    let held = rows.iter().any(Execution::is_held);
+    assert!(!held || active(rows) >= capacity(job), "{job:#?} {rows:#?}");
+    if job.standing.enabled && job.standing.next_slot.is_none() {
+        let mut scheduled = rows.iter().filter(|row| row.trigger.is_scheduled());
+        assert!(scheduled.any(Execution::is_live), "{job:#?} {rows:#?}");
+    }
+}
+
+/// From the first slot to the newest, each has an execution or a decision that says why not.
+pub(super) fn assert_no_slot_is_lost(answers: &Answers, job: &Job) {
+    let schedule = &job.spec.schedule;
+    if schedule.counts_from_end() || schedule.is_one_shot() {
+        return;
+    }
+    let rows = answers.executions[&job.spec.id].iter();
+    let scheduled = rows.filter(|row| row.trigger.is_scheduled());
+    let slots: BTreeSet<Timestamp> = scheduled.map(|row| row.slot).collect();
+    let decisions = answers
+        .audit
+        .iter()
+        .filter(|event| event.job == job.spec.id);
+    let ranges: Vec<Slots> = decisions
+        .filter_map(|event| match &event.decision {
+            Decision::Skipped { slots, .. } => Some(*slots),
+            Decision::Fired { instead_of, .. } => *instead_of,
+            _ => None,
+        })
+        .collect();
+    let mut slot = schedule.next_after(job.spec.created_at);
+    while let Some(due) = slot.filter(|slot| Some(*slot) <= job.standing.last_slot) {
+        let covered = slots.contains(&due) || ranges.iter().any(|range| range.contains(due));
+        assert!(covered, "{due} of {job:#?} is not accounted for");
+        slot = schedule.next_after(due);
+    }
+}

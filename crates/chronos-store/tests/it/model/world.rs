@@ -1,0 +1,258 @@
+//! The world around a store in a random history: it performs the verbs and remembers what was promised.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronos_core::execution::{CancelCause, Token};
+use chronos_core::plan::{Change, Ending};
+use chronos_core::store::{Error, Hold, Renewal, Result};
+use chronos_core::{Execution, ExecutionId, Job, JobId};
+
+use super::invariants;
+use super::verbs::{Step, Traits, Verb, policy, policy_id};
+use crate::answers::Answers;
+use crate::bench::{Bench, at, finish, job_id, terms, worker};
+
+pub(super) struct World {
+    bench: Bench,
+    second: i64,
+    /// What the store says now.
+    answers: Answers,
+    /// Every hold that was ever handed out, good or not.
+    holds: Vec<Hold>,
+    last_token: Token,
+    created: u32,
+    /// How each execution ended that did.
+    over: BTreeMap<ExecutionId, Execution>,
+    /// Jobs whose policies or schedule changed on the way.
+    edited: BTreeSet<JobId>,
+}
+
+impl World {
+    pub(super) async fn new(bench: Bench) -> Self {
+        let answers = bench.answers().await;
+        Self {
+            bench,
+            second: 0,
+            answers,
+            holds: Vec::new(),
+            last_token: Token(0),
+            created: 0,
+            over: BTreeMap::new(),
+            edited: BTreeSet::new(),
+        }
+    }
+
+    pub(super) async fn perform(&mut self, step: Step) {
+        self.second += step.later;
+        let before = self.answers.clone();
+        let changed = self.act(step.verb).await;
+        self.answers = self.bench.compare_with_twin().await;
+        if !changed {
+            before.assert_same(&self.answers);
+        }
+        invariants::assert_hold(&self.answers);
+        self.assert_absorbing();
+    }
+
+    /// Every slot of a job that kept its schedule is accounted for.
+    pub(super) fn look_back(&self) {
+        for job in &self.answers.jobs {
+            if !self.edited.contains(&job.spec.id) {
+                invariants::assert_no_slot_is_lost(&self.answers, job);
+            }
+        }
+    }
+
+    /// Performs a verb; says whether it may have changed anything.
+    async fn act(&mut self, verb: Verb) -> bool {
+        let now = at(self.second);
+        match verb {
+            Verb::Create(name, traits) => self.create(name, &traits).await,
+            Verb::Edit(job, name, traits) => {
+                let Some(job) = self.pick_job(job) else {
+                    return false;
+                };
+                self.edited.insert(job.spec.id);
+                let edited = traits.spec(job.spec.id, name, self.second);
+                self.amend(&job, Change::Edit(Box::new(edited))).await
+            }
+            Verb::Pause(job) => match self.pick_job(job) {
+                Some(job) => self.amend(&job, Change::Pause { note: None }).await,
+                None => false,
+            },
+            Verb::Resume(job) => match self.pick_job(job) {
+                Some(job) => self.amend(&job, Change::Resume).await,
+                None => false,
+            },
+            Verb::Delete(job) => {
+                let Some(job) = self.pick_job(job) else {
+                    return false;
+                };
+                self.bench.delete_job(job.spec.id, now).await.unwrap();
+                true
+            }
+            Verb::RunNow(job) => match self.pick_job(job) {
+                Some(job) => accepted(self.bench.run_now(job.spec.id, now).await),
+                None => false,
+            },
+            Verb::Fire(limit) => self.fire(limit).await,
+            Verb::Claim(limit) => self.claim(limit).await,
+            Verb::Reap(limit) => {
+                let reaped = self.bench.reap(now, limit).await.unwrap();
+                let more = reaped.next.is_some_and(|next| next <= now);
+                assert!(!more || reaped.ended.len() == limit, "nothing due is left");
+                !reaped.ended.is_empty()
+            }
+            Verb::Finish(ends) => self.finish(ends).await,
+            Verb::Renew(picks) => self.renew(&self.pick_holds(&picks)).await,
+            Verb::Release(picks) => {
+                let holds = self.pick_holds(&picks);
+                self.bench.release(&holds, now).await.unwrap();
+                holds.iter().any(|hold| self.is_good(hold))
+            }
+            Verb::Cancel(pick) => {
+                let rows: Vec<_> = self.answers.rows().map(|row| row.id).collect();
+                let Some(id) = picked(&rows, pick) else {
+                    return false;
+                };
+                let cancelled = self.bench.cancel(id, CancelCause::User, now).await;
+                cancelled.unwrap();
+                !self.over.contains_key(&id)
+            }
+            Verb::SaveCheckpoint(pick, byte) => self.save_checkpoint(pick, byte).await,
+            Verb::PutPolicy(mode) => {
+                self.bench.put_policy(policy(mode)).await.unwrap();
+                true
+            }
+            Verb::DeletePolicy => accepted(self.bench.delete_policy(policy_id()).await),
+            Verb::Restart => {
+                self.bench.reopen().await;
+                false
+            }
+        }
+    }
+
+    async fn create(&mut self, name: u8, traits: &Traits) -> bool {
+        self.created += 1;
+        let id = job_id(&format!("{:07}", self.created));
+        let spec = traits.spec(id, name, self.second);
+        accepted(self.bench.create_job(spec, at(self.second)).await)
+    }
+
+    async fn amend(&self, job: &Job, change: Change) -> bool {
+        let expected = Some(job.spec.version);
+        let amended = self
+            .bench
+            .amend_job(job.spec.id, change, expected, at(self.second));
+        accepted(amended.await)
+    }
+
+    async fn fire(&self, limit: usize) -> bool {
+        let now = at(self.second);
+        let due = self.answers.jobs.iter().filter_map(Job::due_at);
+        let due = due.filter(|due| *due <= now).count();
+        let fired = self.bench.fire_due(now, limit).await.unwrap();
+        assert!(fired.unreadable.is_empty());
+        assert_eq!(fired.planned.len(), due.min(limit), "what is due fires");
+        let more = fired.next.is_some_and(|next| next <= now);
+        assert_eq!(more, due > limit);
+        due > 0
+    }
+
+    async fn claim(&mut self, limit: usize) -> bool {
+        let (now, worker) = (at(self.second), worker("w"));
+        let claimed = self.bench.claim(&worker, terms(self.second), limit);
+        let claimed = claimed.await.unwrap();
+        let more = claimed.next.is_some_and(|next| next <= now);
+        assert!(
+            !more || claimed.claims.len() == limit,
+            "nothing due is left"
+        );
+        for claim in &claimed.claims {
+            let before = self.answers.rows().find(|row| row.id == claim.execution.id);
+            let before = before.unwrap();
+            assert!(before.is_queued() && !before.is_held() && before.run_at <= now);
+            assert!(claim.hold.token > self.last_token, "tokens grow");
+            self.last_token = claim.hold.token;
+            self.holds.push(claim.hold);
+        }
+        !claimed.claims.is_empty()
+    }
+
+    async fn finish(&self, ends: Vec<(u8, Ending)>) -> bool {
+        let mut reported = BTreeSet::new();
+        let mut finishes = Vec::new();
+        let mut good = Vec::new();
+        for (pick, ending) in ends {
+            let Some(hold) = picked(&self.holds, pick) else {
+                continue;
+            };
+            finishes.push(finish(hold, ending, self.second));
+            good.push(self.is_good(&hold) && reported.insert(hold.execution));
+        }
+        let answers = self.bench.finish(finishes, at(self.second)).await.unwrap();
+        let accepted: Vec<_> = answers.iter().map(Result::is_ok).collect();
+        assert_eq!(accepted, good, "one end of each run is accepted");
+        good.contains(&true)
+    }
+
+    async fn renew(&self, holds: &[Hold]) -> bool {
+        let renewals = self.bench.renew(holds, terms(self.second)).await.unwrap();
+        let held: Vec<_> = renewals.iter().map(|it| *it != Renewal::Lost).collect();
+        let good: Vec<_> = holds.iter().map(|hold| self.is_good(hold)).collect();
+        assert_eq!(held, good);
+        good.contains(&true)
+    }
+
+    async fn save_checkpoint(&self, pick: u8, byte: u8) -> bool {
+        let Some(hold) = picked(&self.holds, pick) else {
+            return false;
+        };
+        let saved = self.bench.save_checkpoint(&hold, vec![byte]).await;
+        let lost = saved == Err(Error::LeaseLost(hold.execution));
+        assert_eq!(lost, !self.is_good(&hold));
+        saved.is_ok()
+    }
+
+    /// Whether the execution runs under this very token.
+    fn is_good(&self, hold: &Hold) -> bool {
+        let mut rows = self.answers.rows();
+        let row = rows.find(|row| row.id == hold.execution);
+        let running = row.and_then(Execution::running);
+        running.is_some_and(|running| running.lease.token == hold.token)
+    }
+
+    /// What is over stays as it ended.
+    fn assert_absorbing(&mut self) {
+        let over = self.answers.rows().filter(|row| !row.is_live());
+        let over: BTreeMap<_, _> = over.map(|row| (row.id, row.clone())).collect();
+        for (id, before) in &self.over {
+            assert_eq!(over.get(id), Some(before));
+        }
+        self.over = over;
+    }
+
+    fn pick_job(&self, pick: u8) -> Option<Job> {
+        picked(&self.answers.jobs, pick)
+    }
+
+    fn pick_holds(&self, picks: &[u8]) -> Vec<Hold> {
+        let holds = picks.iter().filter_map(|pick| picked(&self.holds, *pick));
+        holds.collect()
+    }
+}
+
+/// One of several; the newest are picked most.
+fn picked<T: Clone>(from: &[T], pick: u8) -> Option<T> {
+    let newest = from.len().min(1 + usize::from(pick) % 7);
+    from.get(from.len() - newest).cloned()
+}
+
+/// A refusal must be one that the port knows and changes nothing.
+fn accepted<T>(answer: Result<T>) -> bool {
+    match answer {
+        Ok(_) => true,
+        Err(Error::Unavailable(text) | Error::Corrupt(text)) => panic!("{text}"),
+        Err(_) => false,
+    }
+}
