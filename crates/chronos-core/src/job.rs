@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::audit::Slots;
+use crate::execution::{Execution, SkipReason};
 use crate::policy::{CatchUpPolicy, OverlapPolicy, retry};
 use crate::schedule::Schedule;
 use crate::{Error, JobId, PolicyId, Timestamp};
@@ -102,6 +104,9 @@ impl JobSpec {
             let given = self.name.chars().take(Self::MAX_NAME).collect();
             return Err(Error::Name { given });
         }
+        if let CatchUpPolicy::RunAllCapped(cap) = self.catch_up {
+            CatchUpPolicy::run_all_capped(cap.get())?;
+        }
         if self.retry.max_retry > retry::Policy::MAX_RETRY {
             return Err(Error::MaxRetry {
                 given: self.retry.max_retry,
@@ -172,6 +177,14 @@ pub struct Tally {
     pub last_skip: Option<(Timestamp, Arc<str>)>,
 }
 
+impl Tally {
+    /// Counts slots that were passed over.
+    pub(crate) fn pass_over(&mut self, slots: &Slots, reason: &SkipReason) {
+        self.skipped += slots.count.unwrap_or(1);
+        self.last_skip = Some((slots.last, reason.as_str().into()));
+    }
+}
+
 impl Standing {
     /// The standing of a new job: enabled, at its first slot.
     pub fn begin(schedule: &Schedule, now: Timestamp) -> Result<Self, Error> {
@@ -195,8 +208,12 @@ impl Standing {
     pub fn moved_to(mut self, schedule: &Schedule, now: Timestamp) -> Result<Self, Error> {
         let after = self.last_slot.map_or(now, |last| last.max(now));
         let begun = Self::begin(schedule, after)?;
-        if begun.next_slot <= self.last_slot {
-            // A one-time instant that has been accounted for does not come again.
+        // A one-time instant that has been accounted for does not come again.
+        let passed = begun.next_slot <= self.last_slot;
+        let used_up = schedule
+            .max_runs()
+            .is_some_and(|most| self.tally.fired >= most.get());
+        if passed || used_up {
             return Err(Error::NeverFires {
                 schedule: schedule.describe(),
                 after,
@@ -232,6 +249,12 @@ impl Job {
                 .deferred_until
                 .map_or(next, |until| until.max(next)),
         )
+    }
+
+    /// Whether a pause keeps this execution of the job from beginning.
+    #[must_use]
+    pub fn keeps_waiting(&self, execution: &Execution) -> bool {
+        self.standing.paused.is_some() && execution.is_queued() && execution.trigger.is_scheduled()
     }
 
     /// Whether a pause keeps its only slot waiting: a one-time job is late after a pause, not lost.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Draft, Live, Plan, Withdrawal, plan};
-use crate::audit::Decision;
-use crate::execution::SkipReason;
+use crate::audit::{Decision, Slots};
+use crate::execution::{Execution, SkipReason, State};
 use crate::job::{Job, JobSpec, Pause};
 use crate::{Error, Timestamp};
 
@@ -59,21 +59,40 @@ pub fn amend(job: &Job, live: &Live<'_>, change: Change, now: Timestamp) -> Resu
     })
 }
 
+/// Nothing that waits begins any more, whether it waited before or was queued in this very step.
 fn pause(job: &Job, live: &Live<'_>, plan: &mut Plan, note: Option<Arc<str>>, now: Timestamp) {
     plan.decisions.push(Decision::Paused { note: note.clone() });
     plan.standing.paused = Some(Pause { since: now, note });
-    let waiting = live
-        .executions
-        .iter()
-        .filter(|execution| execution.is_queued());
-    for execution in waiting.filter(|execution| execution.trigger.is_scheduled()) {
-        let first = execution.attempt == 1 && !job.spec.schedule.is_one_shot();
-        plan.withdrawals.push(if first {
-            // It waits out its jitter or its turn: begun by nobody, it is skipped like a slot.
-            Withdrawal::Skip(execution.id, SkipReason::Paused)
+    let reason = SkipReason::Paused;
+    // Begun by nobody, a first attempt is skipped like a slot; a one-time job is late, not lost.
+    let is_skipped =
+        |execution: &Execution| execution.attempt == 1 && !job.spec.schedule.is_one_shot();
+    let waits = |execution: &Execution| execution.is_queued() && execution.trigger.is_scheduled();
+    for execution in live.executions.iter().filter(|live| waits(live)) {
+        if plan.withdraws(execution.id) {
+            continue;
+        }
+        if is_skipped(execution) {
+            plan.skip_waiting(execution, reason.clone());
+            plan.standing
+                .tally
+                .pass_over(&Slots::one(execution.slot), &reason);
         } else {
-            Withdrawal::Hold(execution.id)
-        });
+            plan.withdrawals.push(Withdrawal::Hold(execution.id));
+        }
+    }
+    for execution in plan.executions.iter_mut().filter(|planned| waits(planned)) {
+        if is_skipped(execution) {
+            let (slots, reason) = (Slots::one(execution.slot), reason.clone());
+            execution.state = State::Skipped {
+                reason: reason.clone(),
+                at: now,
+            };
+            plan.standing.tally.pass_over(&slots, &reason);
+            plan.decisions.push(Decision::Skipped { slots, reason });
+        } else {
+            execution.state = State::Queued { held: true };
+        }
     }
 }
 

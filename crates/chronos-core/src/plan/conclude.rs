@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::overlap::Occupancy;
 use crate::audit::{Decision, EndingKind};
 use crate::execution::{CancelCause, Execution, Failure, Run, SkipReason, State};
 use crate::job::{Job, Standing, Tally};
@@ -104,7 +103,6 @@ fn next_attempt(
     now: Timestamp,
 ) -> Option<Execution> {
     let mut again = match ending {
-        Ending::Success | Ending::Cancelled | Ending::Skipped(_) => return None,
         // A graceful stop uses up nothing.
         Ending::Interrupted => execution.again(now),
         // A dead node is not the job's failure.
@@ -112,7 +110,7 @@ fn next_attempt(
             lost: execution.lost + 1,
             ..execution.again(now)
         },
-        Ending::Stuck => return None,
+        Ending::Stuck | Ending::Success | Ending::Cancelled | Ending::Skipped(_) => return None,
         Ending::TimedOut => retry_of(job, execution, siblings, None, now)?,
         Ending::Failed(failure) => {
             if failure.class == retry::Class::Permanent {
@@ -135,7 +133,10 @@ fn retry_of(
 ) -> Option<Execution> {
     let policy = &job.spec.retry;
     // A run that waits behind this one goes first, so a retry of this one would be superseded.
-    if execution.retry >= policy.max_retry || siblings.iter().any(|sibling| sibling.is_held()) {
+    let waits_behind = |sibling: &&Execution| {
+        sibling.is_held() && !sibling.is_waiting_retry() && !job.keeps_waiting(sibling)
+    };
+    if execution.retry >= policy.max_retry || siblings.iter().any(waits_behind) {
         return None;
     }
     let delay = policy.delay(execution.job, execution.slot, execution.retry);
@@ -217,32 +218,38 @@ pub struct FollowUp {
     pub release: Vec<ExecutionId>,
     /// The next slot of a schedule that counts from the end of its runs.
     pub next_slot: Option<Timestamp>,
+    /// Whether such a schedule has no slot left: the job is to be disabled.
+    pub over: bool,
 }
 
-/// Decides what the job's live executions may do, after one ended or a pause did.
+/// Decides what the job's live executions may do, given those that are alive after a step.
+///
+/// Belongs to every step that ended or withdrew an execution or changed the job; it says nothing
+/// after any other.
 #[must_use]
 pub fn follow_up(job: &Job, live: &[&Execution], now: Timestamp) -> FollowUp {
-    let paused = job.standing.paused.is_some();
-    let active = Occupancy::of(live).active();
-    let free = job
-        .spec
-        .overlap
-        .capacity()
-        .map_or(u32::MAX, |most| most.saturating_sub(active));
+    let active = live.iter().filter(|execution| !execution.is_held()).count();
+    let free = match job.spec.overlap.capacity() {
+        None => usize::MAX,
+        Some(most) => (most as usize).saturating_sub(active),
+    };
     let mut held: Vec<_> = live
         .iter()
-        .filter(|execution| execution.is_held())
-        .filter(|execution| !paused || !execution.trigger.is_scheduled())
+        .filter(|execution| execution.is_held() && !job.keeps_waiting(execution))
         .collect();
     held.sort_by_key(|execution| (execution.slot, execution.attempt));
-    let release = held
-        .iter()
-        .map(|execution| execution.id)
-        .take(free as usize)
-        .collect();
-    let waits_for_end = job.standing.enabled && job.standing.next_slot.is_none();
-    let next_slot = (waits_for_end && !live.iter().any(|live| live.trigger.is_scheduled()))
-        .then(|| job.spec.schedule.next_from_end(now))
+    let release = held.iter().take(free).map(|execution| execution.id);
+    let standing = &job.standing;
+    let waits_for_end = standing.enabled && standing.next_slot.is_none();
+    let ended = waits_for_end && !live.iter().any(|live| live.trigger.is_scheduled());
+    // Clocks may step back; slots never do.
+    let end = standing.last_slot.map_or(now, |last| last.max(now));
+    let next_slot = ended
+        .then(|| job.spec.schedule.next_from_end(end))
         .flatten();
-    FollowUp { release, next_slot }
+    FollowUp {
+        release: release.collect(),
+        next_slot,
+        over: ended && next_slot.is_none(),
+    }
 }

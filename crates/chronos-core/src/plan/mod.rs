@@ -16,14 +16,15 @@ pub use conclude::{Conclusion, Ending, FollowUp, conclude, follow_up};
 pub use preview::{PreviewRun, Reason, preview};
 
 use crate::audit::{Decision, Slots};
-use crate::execution::{CancelCause, Execution, SkipReason, State, Trigger};
+use crate::execution::{CancelCause, Execution, SkipReason, Trigger};
 use crate::job::{Job, Standing};
 use crate::policy::quiet_hours::Mode;
 use crate::policy::{CatchUpPolicy, QuietHours, jitter};
 use crate::{ExecutionId, Timestamp};
-use overlap::{Admission, Occupancy};
+use overlap::Occupancy;
 
-/// Slots that one plan records one by one; what lies beyond is recorded as a range.
+/// Slots that one plan passes over one by one; what lies beyond is recorded as a range. A plan fires
+/// as many on time, and leaves the rest due.
 pub const MAX_ROWS: usize = 1_000;
 
 /// What surrounds a job when it is planned.
@@ -35,7 +36,8 @@ pub struct Live<'a> {
     pub quiet_hours: Option<&'a QuietHours>,
 }
 
-/// What a store must do, all of it or nothing.
+/// What a store must do, all of it or nothing; what it withdraws may let others go on, which
+/// [`follow_up`] says in the same step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Executions to record: queued ones to run, skipped ones to remember.
@@ -57,6 +59,35 @@ pub enum Withdrawal {
     Cancel(ExecutionId, CancelCause),
     /// A waiting execution waits on, for the end of a pause.
     Hold(ExecutionId),
+}
+
+impl Withdrawal {
+    /// The execution that is taken back.
+    #[must_use]
+    pub fn execution(&self) -> ExecutionId {
+        match self {
+            Self::Skip(execution, _) | Self::Cancel(execution, _) | Self::Hold(execution) => {
+                *execution
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// Whether the plan takes this execution back.
+    fn withdraws(&self, execution: ExecutionId) -> bool {
+        self.withdrawals
+            .iter()
+            .any(|withdrawal| withdrawal.execution() == execution)
+    }
+
+    /// Makes a waiting execution a skipped one, and says so.
+    fn skip_waiting(&mut self, execution: &Execution, reason: SkipReason) {
+        let slots = Slots::one(execution.slot);
+        self.withdrawals
+            .push(Withdrawal::Skip(execution.id, reason.clone()));
+        self.decisions.push(Decision::Skipped { slots, reason });
+    }
 }
 
 /// Decides what the job does now.
@@ -87,16 +118,12 @@ pub fn plan(job: &Job, live: &Live<'_>, now: Timestamp) -> Plan {
 #[must_use]
 pub fn run_now(job: &Job, live: &Live<'_>, now: Timestamp) -> Option<Plan> {
     let mut draft = Draft::new(job, live, now);
-    draft.standing.tally.manual += 1;
-    let trigger = Trigger::Manual {
-        number: draft.standing.tally.manual,
-    };
-    draft.admit(now, trigger, now, None).then(|| Plan {
-        standing: draft.standing,
-        executions: draft.executions,
-        withdrawals: draft.withdrawals,
-        decisions: draft.decisions,
-    })
+    let tally = &mut draft.plan.standing.tally;
+    tally.manual += 1;
+    let number = tally.manual;
+    draft
+        .admit(now, Trigger::Manual { number }, now, None)
+        .then_some(draft.plan)
 }
 
 /// A plan in the making, with the oldest slot that is not yet accounted for.
@@ -107,10 +134,7 @@ struct Draft<'a> {
     cursor: Option<Timestamp>,
     rows: usize,
     occupancy: Occupancy,
-    executions: Vec<Execution>,
-    withdrawals: Vec<Withdrawal>,
-    decisions: Vec<Decision>,
-    standing: Standing,
+    plan: Plan,
 }
 
 impl<'a> Draft<'a> {
@@ -121,11 +145,13 @@ impl<'a> Draft<'a> {
             now,
             cursor: job.standing.next_slot,
             rows: 0,
-            occupancy: Occupancy::of(live.executions),
-            executions: Vec::new(),
-            withdrawals: Vec::new(),
-            decisions: Vec::new(),
-            standing: job.standing.clone(),
+            occupancy: Occupancy::of(job, live.executions),
+            plan: Plan {
+                executions: Vec::new(),
+                withdrawals: Vec::new(),
+                decisions: Vec::new(),
+                standing: job.standing.clone(),
+            },
         }
     }
 
@@ -136,13 +162,20 @@ impl<'a> Draft<'a> {
 
     /// Counts the slot as accounted for and moves on to the next.
     fn advance_past(&mut self, slot: Timestamp) {
-        self.standing.last_slot = Some(slot);
+        self.plan.standing.last_slot = Some(slot);
+        // What held the accounted slot back says nothing about the next one.
+        self.plan.standing.deferred_until = None;
+        self.cursor = self.slot_after(slot);
+    }
+
+    /// The slot that follows `slot`, if that one does not fire where the end of a run sets the next.
+    fn slot_after(&self, slot: Timestamp) -> Option<Timestamp> {
         let schedule = &self.job.spec.schedule;
-        self.cursor = if schedule.counts_from_end() {
+        if schedule.counts_from_end() {
             schedule.next_from_end(self.now.max(slot))
         } else {
             schedule.next_after(slot)
-        };
+        }
     }
 
     /// Inside quiet hours nothing fires: slots are skipped, or the first waits for their end.
@@ -153,8 +186,8 @@ impl<'a> Draft<'a> {
             .is_some_and(|quiet| quiet.mode == Mode::Defer);
         match self.cursor {
             Some(slot) if defers || self.job.spec.schedule.is_one_shot() => {
-                self.standing.deferred_until = Some(until);
-                self.decisions.push(Decision::Deferred { slot, until });
+                self.plan.standing.deferred_until = Some(until);
+                self.plan.decisions.push(Decision::Deferred { slot, until });
             }
             _ => self.pass_over(self.now, &SkipReason::QuietHours),
         }
@@ -162,7 +195,7 @@ impl<'a> Draft<'a> {
 
     /// Fires the slot that waited for the end of quiet hours; those that came due meanwhile do not.
     fn fire_deferred(&mut self) {
-        let Some(until) = self.standing.deferred_until.take() else {
+        let Some(until) = self.plan.standing.deferred_until.take() else {
             return;
         };
         if let Some(slot) = self.slot_until(self.now) {
@@ -187,8 +220,8 @@ impl<'a> Draft<'a> {
         match self.job.spec.catch_up {
             CatchUpPolicy::Skip => self.pass_over(cutoff, &SkipReason::Missed),
             CatchUpPolicy::RunOnce => self.run_once(first, cutoff),
-            CatchUpPolicy::RunAllCapped(cap) => {
-                for _ in 0..cap.get() {
+            CatchUpPolicy::RunAllCapped(_) => {
+                for _ in 0..self.job.spec.catch_up.cap() {
                     let Some(slot) = self.slot_until(cutoff) else {
                         return;
                     };
@@ -201,15 +234,9 @@ impl<'a> Draft<'a> {
 
     /// One run stands for all missed slots: the slot that is on time, else the newest missed one.
     fn run_once(&mut self, first: Timestamp, cutoff: Timestamp) {
-        let schedule = &self.job.spec.schedule;
-        let last = schedule.latest_until(cutoff, first);
-        let missed = Slots {
-            first,
-            last,
-            count: schedule.count(first, last),
-        };
-        let on_time = schedule.next_after(last).filter(|slot| *slot <= self.now);
-        match on_time {
+        let missed = self.slots(first, cutoff);
+        let last = missed.last;
+        match self.slot_after(last).filter(|slot| *slot <= self.now) {
             Some(slot) => self.fire(slot, Trigger::Schedule, slot, Some(missed)),
             None => {
                 self.fire(
@@ -222,12 +249,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Fires what is on time; a plan that would grow too large leaves the rest due.
+    /// Fires what is on time, whatever was missed before it; a plan that would grow too large leaves
+    /// the rest due.
     fn fire_on_time(&mut self) {
-        while let Some(slot) = self.slot_until(self.now) {
-            if self.rows >= MAX_ROWS {
+        for _ in 0..MAX_ROWS {
+            let Some(slot) = self.slot_until(self.now) else {
                 return;
-            }
+            };
             self.fire(slot, Trigger::Schedule, slot, None);
         }
     }
@@ -240,37 +268,33 @@ impl<'a> Draft<'a> {
                 self.advance_past(slot);
                 continue;
             }
-            let schedule = &self.job.spec.schedule;
-            let last = schedule.latest_until(until, slot);
-            let slots = Slots {
-                first: slot,
-                last,
-                count: schedule.count(slot, last),
-            };
-            self.standing.tally.skipped += slots.count.unwrap_or(1);
-            self.decisions.push(Decision::Skipped {
-                slots,
-                reason: reason.clone(),
-            });
-            self.advance_past(last);
+            let slots = self.slots(slot, until);
+            self.record_skipped(slots, reason);
+            self.advance_past(slots.last);
         }
+    }
+
+    /// The slots from `first` up to `until`.
+    fn slots(&self, first: Timestamp, until: Timestamp) -> Slots {
+        let schedule = &self.job.spec.schedule;
+        let last = schedule.latest_until(until, first);
+        let count = schedule.count(first, last);
+        Slots { first, last, count }
     }
 
     fn skip(&mut self, slot: Timestamp, reason: &SkipReason) {
         self.rows += 1;
-        let tally = &mut self.standing.tally;
-        tally.skipped += 1;
-        tally.last_skip = Some((slot, reason.as_str().into()));
-        self.executions.push(Execution::skipped(
-            self.job.spec.id,
-            slot,
-            reason.clone(),
-            self.now,
-        ));
-        self.decisions.push(Decision::Skipped {
-            slots: Slots::one(slot),
-            reason: reason.clone(),
-        });
+        let row = Execution::skipped(self.job.spec.id, slot, reason.clone(), self.now);
+        self.plan.executions.push(row);
+        self.record_skipped(Slots::one(slot), reason);
+    }
+
+    fn record_skipped(&mut self, slots: Slots, reason: &SkipReason) {
+        self.plan.standing.tally.pass_over(&slots, reason);
+        let reason = reason.clone();
+        self.plan
+            .decisions
+            .push(Decision::Skipped { slots, reason });
     }
 
     /// Fires a slot, unless the overlap policy passes it over. Jitter counts from `base`: for a slot
@@ -283,130 +307,47 @@ impl<'a> Draft<'a> {
         instead_of: Option<Slots>,
     ) {
         self.advance_past(slot);
-        let window = self.job.spec.jitter;
-        let offset = jitter::offset(self.job.spec.id, slot, self.cursor, window);
-        if self.admit(slot, trigger, base.after(offset), instead_of) {
-            self.standing.tally.fired += 1;
+        let run_at = base.after(self.jitter(slot, base));
+        if self.admit(slot, trigger, run_at, instead_of) {
+            self.plan.standing.tally.fired += 1;
             if self.job.spec.schedule.counts_from_end() {
                 // The end of this run sets the next slot.
                 self.cursor = None;
             }
             let limit = self.job.spec.schedule.max_runs();
-            if limit.is_some_and(|limit| self.standing.tally.fired >= limit.get()) {
+            if limit.is_some_and(|limit| self.plan.standing.tally.fired >= limit.get()) {
                 self.cursor = None;
-                self.standing.enabled = false;
+                self.plan.standing.enabled = false;
             }
         } else {
             if let Some(slots) = instead_of {
-                self.decisions.push(Decision::Skipped {
-                    slots,
-                    reason: SkipReason::Missed,
-                });
+                self.record_skipped(slots, &SkipReason::Missed);
             }
-            self.skip(slot, &SkipReason::Overlap);
-        }
-    }
-
-    /// Queues a run if the overlap policy admits it.
-    fn admit(
-        &mut self,
-        slot: Timestamp,
-        trigger: Trigger,
-        run_at: Timestamp,
-        instead_of: Option<Slots>,
-    ) -> bool {
-        let id = self.job.spec.id;
-        let mut execution = Execution::queued(id, slot, trigger, run_at);
-        match self.occupancy.admit(self.job.spec.overlap, trigger) {
-            Admission::Refused => return false,
-            Admission::Free => {}
-            Admission::Behind => execution.state = State::Queued { held: true },
-            Admission::Instead => self.withdraw_for(&mut execution),
-        }
-        self.supersede_retries();
-        self.rows += 1;
-        let decision = Decision::Fired {
-            slot,
-            execution: execution.id,
-            trigger,
-            instead_of,
-        };
-        self.decisions.push(decision);
-        self.occupancy.add(&execution);
-        self.executions.push(execution);
-        true
-    }
-
-    /// A retry that waits never blocks the next run: that run takes its place.
-    fn supersede_retries(&mut self) {
-        if !self.occupancy.take_waiting_retries() {
-            return;
-        }
-        for retry in self
-            .live
-            .executions
-            .iter()
-            .filter(|live| live.is_waiting_retry())
-        {
-            let slots = Slots::one(retry.slot);
-            let reason = SkipReason::Superseded;
-            self.decisions.push(Decision::Skipped {
-                slots,
-                reason: reason.clone(),
-            });
-            self.withdrawals.push(Withdrawal::Skip(retry.id, reason));
-        }
-    }
-
-    /// Takes back everything alive so that the new execution can replace it.
-    fn withdraw_for(&mut self, newcomer: &mut Execution) {
-        let cause = CancelCause::Replaced;
-        let running = self
-            .live
-            .executions
-            .iter()
-            .any(|live| live.running().is_some());
-        for live in self
-            .live
-            .executions
-            .iter()
-            .filter(|live| !live.is_waiting_retry())
-        {
-            let withdrawal = Withdrawal::Cancel(live.id, cause);
-            if !self.withdrawals.contains(&withdrawal) {
-                self.withdrawals.push(withdrawal);
+            if instead_of.is_none_or(|slots| !slots.contains(slot)) {
+                self.skip(slot, &SkipReason::Overlap);
             }
         }
-        // Of several slots in one plan the newest replaces the others before they exist anywhere.
-        for earlier in self
-            .executions
-            .iter_mut()
-            .filter(|earlier| earlier.is_queued())
-        {
-            let at = self.now;
-            earlier.state = State::Cancelled {
-                run: None,
-                cause,
-                at,
-            };
-        }
-        newcomer.state = State::Queued { held: running };
-        self.occupancy.replace_all();
+    }
+
+    /// How long after `base` the slot begins. The window ends before the next slot after `base`, or
+    /// a run that is late already would also take the turn of the slot that is not.
+    fn jitter(&self, slot: Timestamp, base: Timestamp) -> Duration {
+        let spec = &self.job.spec;
+        let late = base > slot && !spec.jitter.is_zero() && !spec.schedule.counts_from_end();
+        let next = late.then(|| spec.schedule.next_after(base)).flatten();
+        let window = next.map_or(spec.jitter, |next| spec.jitter.min(next.since(base)));
+        jitter::offset(spec.id, slot, self.cursor, window)
     }
 
     fn finish(mut self) -> Plan {
-        self.standing.next_slot = self.cursor;
-        let fired = self.standing.tally.fired > self.job.standing.tally.fired;
+        let standing = &mut self.plan.standing;
+        standing.next_slot = self.cursor;
+        let fired = standing.tally.fired > self.job.standing.tally.fired;
         let waits_for_end = fired && self.job.spec.schedule.counts_from_end();
         if self.cursor.is_none() && self.job.standing.next_slot.is_some() && !waits_for_end {
-            self.standing.enabled = false;
+            standing.enabled = false;
         }
-        Plan {
-            executions: self.executions,
-            withdrawals: self.withdrawals,
-            decisions: self.decisions,
-            standing: self.standing,
-        }
+        self.plan
     }
 }
 

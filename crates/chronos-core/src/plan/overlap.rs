@@ -1,6 +1,10 @@
 //! Overlap, applied: whether one more run of a job is admitted beside those alive.
 
-use crate::execution::{Execution, Trigger};
+use super::{Draft, Withdrawal};
+use crate::Timestamp;
+use crate::audit::{Decision, Slots};
+use crate::execution::{CancelCause, Execution, SkipReason, State, Trigger};
+use crate::job::{Job, JobSpec};
 use crate::policy::OverlapPolicy;
 
 /// How a new run is let in.
@@ -28,19 +32,19 @@ pub(super) struct Occupancy {
 }
 
 impl Occupancy {
-    pub(super) fn of(live: &[&Execution]) -> Self {
+    pub(super) fn of(job: &Job, live: &[&Execution]) -> Self {
         let mut occupancy = Self::default();
         for execution in live {
             if execution.is_waiting_retry() {
                 occupancy.retries += 1;
-            } else {
+            } else if !job.keeps_waiting(execution) {
                 occupancy.add(execution);
             }
         }
         occupancy
     }
 
-    pub(super) fn add(&mut self, execution: &Execution) {
+    fn add(&mut self, execution: &Execution) {
         if execution.is_held() {
             self.held += 1;
         } else {
@@ -49,29 +53,26 @@ impl Occupancy {
     }
 
     /// Forgets the waiting retries; says whether there were any.
-    pub(super) fn take_waiting_retries(&mut self) -> bool {
+    fn take_waiting_retries(&mut self) -> bool {
         std::mem::take(&mut self.retries) > 0
     }
 
-    /// Everything alive is on its way out.
-    pub(super) fn replace_all(&mut self) {
-        *self = Self::default();
+    /// Everything alive is on its way out; retries that wait are not alive.
+    fn replace_all(&mut self) {
+        (self.active, self.held) = (0, 0);
     }
 
-    /// Executions that run or may be claimed; waiting retries are not among them.
-    pub(super) fn active(&self) -> u32 {
-        self.active
-    }
-
-    pub(super) fn admit(&self, policy: OverlapPolicy, trigger: Trigger) -> Admission {
+    fn admit(&self, spec: &JobSpec, trigger: Trigger) -> Admission {
+        let policy = spec.overlap;
         let alive = self.active + self.held;
         let full = policy.capacity().is_some_and(|capacity| alive >= capacity);
         if !full {
             return Admission::Free;
         }
-        if trigger == Trigger::CatchUp && policy != OverlapPolicy::Replace {
+        let caught_up = trigger == Trigger::CatchUp && policy != OverlapPolicy::Replace;
+        if caught_up && self.held < spec.catch_up.cap() {
             // Caught-up runs come in order, one behind the other, whatever the policy: the cap on
-            // them is the bound.
+            // them is the bound, over however many outages.
             return Admission::Behind;
         }
         match policy {
@@ -82,5 +83,80 @@ impl Occupancy {
             | OverlapPolicy::ConcurrentUpTo(_)
             | OverlapPolicy::Queue(_) => Admission::Refused,
         }
+    }
+}
+
+impl Draft<'_> {
+    /// Queues a run if the overlap policy admits it.
+    pub(super) fn admit(
+        &mut self,
+        slot: Timestamp,
+        trigger: Trigger,
+        run_at: Timestamp,
+        instead_of: Option<Slots>,
+    ) -> bool {
+        let id = self.job.spec.id;
+        let mut execution = Execution::queued(id, slot, trigger, run_at);
+        match self.occupancy.admit(&self.job.spec, trigger) {
+            Admission::Refused => return false,
+            Admission::Free => self.supersede_retries(),
+            // Whoever queues up takes nobody's place, so a retry keeps its own.
+            Admission::Behind => execution.state = State::Queued { held: true },
+            Admission::Instead => {
+                self.withdraw_for(&mut execution);
+                self.supersede_retries();
+            }
+        }
+        self.rows += 1;
+        self.plan.decisions.push(Decision::Fired {
+            slot,
+            execution: execution.id,
+            trigger,
+            instead_of,
+        });
+        self.occupancy.add(&execution);
+        self.plan.executions.push(execution);
+        true
+    }
+
+    /// A retry that waits never blocks the next run: that run takes its place.
+    fn supersede_retries(&mut self) {
+        if !self.occupancy.take_waiting_retries() {
+            return;
+        }
+        let live = self.live.executions.iter();
+        for retry in live.filter(|live| live.is_waiting_retry()) {
+            self.plan.skip_waiting(retry, SkipReason::Superseded);
+        }
+    }
+
+    /// Takes back everything alive so that the new execution can replace it.
+    fn withdraw_for(&mut self, newcomer: &mut Execution) {
+        let cause = CancelCause::Replaced;
+        let live = self.live.executions.iter();
+        for live in live.filter(|live| !live.is_waiting_retry()) {
+            let withdrawal = Withdrawal::Cancel(live.id, cause);
+            if !self.plan.withdrawals.contains(&withdrawal) {
+                self.plan.withdrawals.push(withdrawal);
+                self.plan.decisions.push(Decision::CancelRequested {
+                    execution: live.id,
+                    cause,
+                });
+            }
+        }
+        // Of several slots in one plan the newest replaces the others before they exist anywhere.
+        let planned = self.plan.executions.iter_mut();
+        for earlier in planned.filter(|earlier| earlier.is_queued()) {
+            let at = self.now;
+            earlier.state = State::Cancelled {
+                run: None,
+                cause,
+                at,
+            };
+        }
+        let mut live = self.live.executions.iter();
+        let held = live.any(|live| live.running().is_some());
+        newcomer.state = State::Queued { held };
+        self.occupancy.replace_all();
     }
 }

@@ -104,11 +104,12 @@ pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec
             let base = deferred.unwrap_or(execution.slot).max(execution.slot);
             let mut reasons = reasons(&job, execution.slot, effective.map(|at| at.since(base)));
             let quiet_until = if effective.is_some() {
-                deferred
+                deferred.filter(|until| execution.slot < *until)
             } else {
                 quiet_hours.and_then(|quiet| quiet.until(execution.slot))
             };
-            reasons.extend(quiet_until.and_then(|until| quiet_reason(quiet_hours?, until)));
+            let quiet = quiet_hours.zip(quiet_until);
+            reasons.extend(quiet.map(|(policy, until)| quiet_reason(policy, until)));
             runs.push(PreviewRun {
                 nominal: execution.slot,
                 effective,
@@ -123,7 +124,9 @@ pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec
                 .any(|made| matches!(made, Decision::Deferred { .. }));
         job.standing = planned.standing;
         if waits {
-            job.standing.next_slot = job.spec.schedule.next_from_end(due);
+            let begun = planned.executions.iter().map(|execution| execution.run_at);
+            let end = begun.fold(due, Timestamp::max);
+            job.standing.next_slot = job.spec.schedule.next_from_end(end);
         }
     }
     runs.truncate(count);
@@ -145,14 +148,11 @@ fn reasons(job: &Job, slot: Timestamp, delay: Option<Duration>) -> Vec<Reason> {
     reasons
 }
 
-fn quiet_reason(quiet_hours: &QuietHours, until: Timestamp) -> Option<Reason> {
-    let until = until
-        .to_datetime()
-        .with_timezone(&quiet_hours.zone.tz())
-        .naive_local();
-    Some(Reason::QuietHours {
+fn quiet_reason(quiet_hours: &QuietHours, until: Timestamp) -> Reason {
+    let zone = quiet_hours.zone;
+    Reason::QuietHours {
         policy: quiet_hours.name.clone(),
-        until,
-        zone: quiet_hours.zone,
-    })
+        until: until.to_datetime().with_timezone(&zone.tz()).naive_local(),
+        zone,
+    }
 }

@@ -22,6 +22,16 @@ impl CatchUpPolicy {
     /// The most runs that one catch-up may start.
     pub const MAX_CAP: u32 = 1_000;
 
+    /// How many runs one catch-up may start.
+    #[must_use]
+    pub fn cap(self) -> u32 {
+        match self {
+            Self::Skip => 0,
+            Self::RunOnce => 1,
+            Self::RunAllCapped(cap) => cap.get(),
+        }
+    }
+
     /// Runs the oldest missed slots, up to `max` of them (1 to 1,000).
     pub fn run_all_capped(max: u32) -> Result<Self, Error> {
         match NonZeroU32::new(max) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chronos_core::audit::{AuditEvent, Decision, EndingKind};
+use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::{CancelCause, SkipReason, State as Stage, Token};
 use chronos_core::plan::{Plan, Withdrawal, follow_up};
 use chronos_core::store::{Result, Wake};
@@ -267,7 +267,8 @@ impl Step<'_> {
         self.put_live(execution)
     }
 
-    /// Cancels a live execution: at once while it waits, by request while it runs.
+    /// Cancels a live execution: at once while it waits, by request while it runs. Says nothing about
+    /// it: whoever decided it does.
     pub(super) fn cancel(
         &mut self,
         id: ExecutionId,
@@ -277,17 +278,9 @@ impl Step<'_> {
         let Some(mut execution) = self.state.index.live(id).cloned() else {
             return Ok(());
         };
-        let job = execution.job;
         if let Stage::Running(running) = &mut execution.state {
             if running.cancel.is_none() {
                 running.cancel = Some(cause);
-                self.decide(
-                    job,
-                    Decision::CancelRequested {
-                        execution: id,
-                        cause,
-                    },
-                );
                 self.wake(Wake::Cancel);
                 self.put_live(execution)?;
             }
@@ -298,16 +291,6 @@ impl Step<'_> {
             cause,
             at: self.now,
         };
-        let (slot, ending) = (execution.slot, EndingKind::Cancelled);
-        self.decide(
-            job,
-            Decision::Ended {
-                execution: id,
-                slot,
-                ending,
-                next_attempt: None,
-            },
-        );
         self.put_past(&execution, record)
     }
 
@@ -320,6 +303,9 @@ impl Step<'_> {
         if let Some(next) = after.next_slot {
             job.standing.next_slot = Some(next);
             self.wake(Wake::Job);
+        }
+        if after.over {
+            job.standing.enabled = false;
         }
         Ok(())
     }

@@ -129,7 +129,9 @@ impl Step<'_> {
             .map(|live| live.id)
             .collect();
         for execution in live {
-            self.cancel(execution, CancelCause::JobDeleted, Some(&mut record))?;
+            let cause = CancelCause::JobDeleted;
+            self.decide(id, Decision::CancelRequested { execution, cause });
+            self.cancel(execution, cause, Some(&mut record))?;
         }
         if self.state.retention.executions_per_job.is_some() {
             self.drop_oldest(id, u32::MAX)?;
@@ -402,6 +404,13 @@ impl Step<'_> {
         if !execution.is_live() {
             return Ok(());
         }
+        self.decide(
+            execution.job,
+            Decision::CancelRequested {
+                execution: id,
+                cause,
+            },
+        );
         match self.state.load(execution.job) {
             Ok((mut job, mut record)) => {
                 self.cancel(id, cause, Some(&mut record))?;

@@ -1,0 +1,196 @@
+//! The scheduler with many jobs: memory, registration, idleness, and a herd every second.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use chronos_engine::{NewJob, SchedulerConfig, SchedulerService};
+
+use crate::process::{cpu_seconds, resident_bytes};
+use crate::report::{Figure, Goal, percentile};
+
+/// Seconds over which idleness is measured.
+const IDLE: Duration = Duration::from_secs(10);
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+pub(crate) async fn registration() -> anyhow::Result<Vec<Figure>> {
+    const JOBS: u32 = 100_000;
+    let scheduler = SchedulerService::new(SchedulerConfig::default())?;
+    scheduler.start().await?;
+    let (memory, begun) = (resident_bytes()?, Instant::now());
+    for number in 0..JOBS {
+        let job = NewJob::named(format!("nightly-report-{number:06}")).cron("0 3 1 1 *");
+        scheduler.register(job, || async {}).await?;
+    }
+    let rate = f64::from(JOBS) / begun.elapsed().as_secs_f64();
+    let each = (resident_bytes()? - memory) / f64::from(JOBS);
+    let cpu = cpu_seconds()?;
+    tokio::time::sleep(IDLE).await;
+    let idle = (cpu_seconds()? - cpu) / IDLE.as_secs_f64() * 100.0;
+    scheduler.shutdown().await?;
+    Ok(vec![
+        Figure::new(
+            "100,000 jobs: registration",
+            rate,
+            "jobs/s",
+            Goal::AtLeast(100_000.0),
+        ),
+        Figure::new(
+            "100,000 jobs: memory a job",
+            each,
+            "bytes",
+            Goal::AtMost(1_024.0),
+        ),
+        Figure::new(
+            "100,000 jobs: CPU while none is due",
+            idle,
+            "%",
+            Goal::AtMost(0.5),
+        ),
+    ])
+}
+
+/// Jobs that fire in every second.
+pub(crate) const HERD: usize = 10_000;
+/// Seconds for which they do.
+pub(crate) const SECONDS: u64 = 20;
+
+/// When each run of each job began, as microseconds of the wall clock.
+pub(crate) struct Starts {
+    runs: Vec<Vec<AtomicU32>>,
+    origin: u64,
+}
+
+impl Starts {
+    pub(crate) fn new() -> Arc<Self> {
+        let runs = (0..HERD).map(|_| (0..SECONDS * 2).map(|_| AtomicU32::new(0)).collect());
+        Arc::new(Self {
+            runs: runs.collect(),
+            origin: wall_micros() / 1_000_000 * 1_000_000,
+        })
+    }
+
+    /// Notes a run for the slot `slot_micros`; the lag is kept in microseconds, plus one.
+    pub(crate) fn note(&self, job: usize, slot_micros: u64) {
+        let lag = wall_micros().saturating_sub(slot_micros);
+        let index = usize::try_from(slot_micros.saturating_sub(self.origin) / 1_000_000);
+        let cell = index.ok().and_then(|index| self.runs[job].get(index));
+        if let Some(cell) = cell {
+            let lag = u32::try_from(lag + 1).unwrap_or(u32::MAX >> 1);
+            // The top bit marks a slot that ran twice.
+            let before = cell.swap(lag, Ordering::Relaxed);
+            if before != 0 {
+                cell.fetch_or(1 << 31, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Lags in milliseconds, sorted; runs missed; runs doubled: over the whole seconds from the
+    /// first in which everyone ran.
+    pub(crate) fn judge(&self) -> (Vec<f64>, usize, usize) {
+        let slots = self.runs[0].len();
+        let everyone = |slot: usize| {
+            self.runs
+                .iter()
+                .all(|job| job[slot].load(Ordering::Relaxed) != 0)
+        };
+        let ran = |slot: usize| {
+            self.runs
+                .iter()
+                .any(|job| job[slot].load(Ordering::Relaxed) != 0)
+        };
+        let first = (0..slots).find(|slot| everyone(*slot)).unwrap_or(slots);
+        let end = (first..slots)
+            .rev()
+            .find(|slot| ran(*slot))
+            .map_or(first, |last| last);
+        let (mut lags, mut missed, mut doubled) = (Vec::new(), 0, 0);
+        // The last second may have been cut off by the shutdown.
+        for slot in first..end {
+            for job in &self.runs {
+                match job[slot].load(Ordering::Relaxed) {
+                    0 => missed += 1,
+                    lag => {
+                        doubled += usize::from(lag >> 31 == 1);
+                        lags.push(f64::from((lag & (u32::MAX >> 1)) - 1) / 1_000.0);
+                    }
+                }
+            }
+        }
+        lags.sort_by(f64::total_cmp);
+        (lags, missed, doubled)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+pub(crate) fn wall_micros() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(0)
+}
+
+pub(crate) async fn herd() -> anyhow::Result<Vec<Figure>> {
+    let scheduler = SchedulerService::new(SchedulerConfig::default())?;
+    let starts = Starts::new();
+    for number in 0..HERD {
+        let starts = starts.clone();
+        let job = NewJob::named(format!("herd-{number:05}")).cron("* * * * * *");
+        let noted = move |context: chronos_engine::JobContext| {
+            let slot = u64::try_from(context.scheduled_for().timestamp_micros()).unwrap_or(0);
+            starts.note(number, slot);
+            async {}
+        };
+        scheduler.register(job, noted).await?;
+    }
+    scheduler.start().await?;
+    let cpu = cpu_seconds()?;
+    tokio::time::sleep(Duration::from_secs(SECONDS)).await;
+    let cpu = cpu_seconds()? - cpu;
+    scheduler.shutdown().await?;
+    Ok(herd_figures("herd", &starts, cpu, true))
+}
+
+pub(crate) fn herd_figures(name: &str, starts: &Starts, cpu: f64, ours: bool) -> Vec<Figure> {
+    let (lags, missed, doubled) = starts.judge();
+    let goal = |most| if ours { Goal::AtMost(most) } else { Goal::None };
+    vec![
+        Figure::new(
+            format!("{name}: runs judged"),
+            lags.len() as f64,
+            "runs",
+            Goal::None,
+        ),
+        Figure::new(
+            format!("{name}: start lag p50"),
+            percentile(&lags, 0.5),
+            "ms",
+            Goal::None,
+        ),
+        Figure::new(
+            format!("{name}: start lag p99"),
+            percentile(&lags, 0.99),
+            "ms",
+            goal(50.0),
+        ),
+        Figure::new(
+            format!("{name}: start lag max"),
+            percentile(&lags, 1.0),
+            "ms",
+            Goal::None,
+        ),
+        Figure::new(format!("{name}: missed"), missed as f64, "runs", goal(0.0)),
+        Figure::new(
+            format!("{name}: doubled"),
+            doubled as f64,
+            "runs",
+            goal(0.0),
+        ),
+        Figure::new(
+            format!("{name}: CPU for the herd"),
+            cpu,
+            "CPU s",
+            Goal::None,
+        ),
+    ]
+}

@@ -1,0 +1,69 @@
+//! Measures Chronos against its ceilings and a peer, in one run, each scenario in a process of its
+//! own so that memory and CPU are that scenario's alone.
+
+mod core;
+mod fleet;
+mod peer;
+mod process;
+mod report;
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, bail};
+use report::Report;
+
+/// What can be measured, in the order it is.
+const SCENARIOS: [&str; 4] = ["core", "registration", "herd", "peer-herd"];
+
+fn main() -> anyhow::Result<ExitCode> {
+    let scenario = std::env::args().nth(1);
+    match scenario.as_deref() {
+        None => run_all(),
+        Some(name) => {
+            let figures = run_one(name)?;
+            report::emit(&figures);
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
+    match name {
+        "core" => core::measure(),
+        "registration" => runtime()?.block_on(fleet::registration()),
+        "herd" => runtime()?.block_on(fleet::herd()),
+        "peer-herd" => runtime()?.block_on(peer::herd()),
+        other => bail!(
+            "unknown scenario \"{other}\"; there are {}",
+            SCENARIOS.join(", ")
+        ),
+    }
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?)
+}
+
+fn run_all() -> anyhow::Result<ExitCode> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut report = Report::default();
+    for scenario in SCENARIOS {
+        eprintln!("measuring {scenario} …");
+        let output = Command::new(&program).arg(scenario).output()?;
+        if !output.status.success() {
+            bail!(
+                "{scenario} failed:\n{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        report.read(&String::from_utf8_lossy(&output.stdout))?;
+    }
+    report.compare_with_peer();
+    Ok(if report.print() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
