@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use chronos_core::Timestamp;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// Wall clocks jump, so no sleep outlasts this.
@@ -95,6 +96,7 @@ pub struct VirtualClock {
     origin: Timestamp,
     started: Instant,
     stepped: AtomicI64,
+    steps: Notify,
 }
 
 impl VirtualClock {
@@ -109,6 +111,7 @@ impl VirtualClock {
             origin: origin.into(),
             started: Instant::now(),
             stepped: AtomicI64::new(0),
+            steps: Notify::new(),
         }
     }
 
@@ -116,6 +119,7 @@ impl VirtualClock {
     pub fn step(&self, seconds: i64) {
         self.stepped
             .fetch_add(seconds.saturating_mul(1_000_000), Ordering::SeqCst);
+        self.steps.notify_waiters();
     }
 
     /// The time it shows.
@@ -135,5 +139,19 @@ impl Clock for VirtualClock {
 
     fn monotonic(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Sleeps in one go, so that a quiet month costs nothing. A step is noticed as late as on the
+    /// machine's clock.
+    async fn sleep_until(&self, at: Timestamp) {
+        let stepped = self.steps.notified();
+        let noticed = async {
+            stepped.await;
+            tokio::time::sleep(LONGEST_SLEEP).await;
+        };
+        tokio::select! {
+            () = tokio::time::sleep(at.since(self.now())) => {}
+            () = noticed => {}
+        }
     }
 }

@@ -138,6 +138,10 @@ async fn a_pause_during_the_delay_keeps_the_run_from_beginning() {
     lab.pause_job("spread").await.unwrap();
     lab.until("13:30:00").await;
     assert_eq!(book.len(), 0);
+    let status = lab.status("spread");
+    assert_eq!((status.skipped_count, status.active_runs), (1, 0));
+    let slot = utc("2026-03-02T13:00:00Z");
+    assert_eq!(status.last_skip, Some((slot, "paused".into())));
     let skipped = lab.history("spread", 1).await.unwrap().remove(0);
     assert!(matches!(
         skipped.state,
