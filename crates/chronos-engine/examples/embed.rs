@@ -63,7 +63,7 @@ async fn register(scheduler: &SchedulerService) -> anyhow::Result<()> {
     scheduler
         .register_interval(
             "report",
-            Duration::from_secs(3_600),
+            Duration::from_hours(1),
             |run: JobContext| async move {
                 run.log("counted everything");
                 println!("  report written");

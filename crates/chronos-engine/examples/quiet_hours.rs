@@ -63,7 +63,7 @@ async fn main() -> anyhow::Result<()> {
 
     println!("\nthe night (UTC):");
     scheduler.start().await?;
-    tokio::time::sleep(Duration::from_secs(14 * 60 * 60)).await;
+    tokio::time::sleep(Duration::from_hours(14)).await;
     scheduler.shutdown().await?;
     for job in scheduler.registry().get_all_status() {
         println!(

@@ -21,7 +21,7 @@ async fn main() -> anyhow::Result<()> {
         NewJob::named(name)
             .cron("0 0 * * * *")
             .retries(3)
-            .retry_delay(Duration::from_secs(10), Duration::from_secs(300))
+            .retry_delay(Duration::from_secs(10), Duration::from_mins(5))
     };
     // Any error that can be displayed counts as one that may pass.
     let told = clock.clone();
@@ -63,7 +63,7 @@ async fn main() -> anyhow::Result<()> {
     scheduler.register(hourly("upload"), upload).await?;
 
     scheduler.start().await?;
-    tokio::time::sleep(Duration::from_secs(90 * 60)).await;
+    tokio::time::sleep(Duration::from_mins(90)).await;
     scheduler.shutdown().await?;
 
     println!("\nslots that failed for good:");

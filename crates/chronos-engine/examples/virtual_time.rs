@@ -38,7 +38,7 @@ async fn main() -> anyhow::Result<()> {
     scheduler.start().await?;
 
     // A month passes while nobody waits.
-    tokio::time::sleep(Duration::from_secs(31 * 24 * 60 * 60)).await;
+    tokio::time::sleep(Duration::from_hours(31 * 24)).await;
     scheduler.shutdown().await?;
 
     let written = written.lock().unwrap_or_else(PoisonError::into_inner);

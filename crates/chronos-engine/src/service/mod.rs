@@ -169,7 +169,7 @@ impl SchedulerService {
             Stage::Ready | Stage::Over => return Err(SchedulerError::ShutDown),
             Stage::Running(_) => return Err(SchedulerError::AlreadyRunning),
         }
-        let worker = WorkerId::new(&format!("in-process-{}", hex(&chance())));
+        let worker = WorkerId::new(&format!("in-process-{:016x}", fastrand::u64(..)));
         let mut config = EngineConfig::new(worker);
         config.max_concurrency = self.config.max_concurrent_runs;
         let observer = Reporter {
@@ -245,8 +245,4 @@ fn chance() -> [u8; 10] {
     let mut bytes = [0; 10];
     fastrand::fill(&mut bytes);
     bytes
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

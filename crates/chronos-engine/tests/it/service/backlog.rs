@@ -40,6 +40,23 @@ async fn a_clock_that_jumps_thirty_years_neither_stops_nor_floods_the_scheduler(
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_capped_catch_up_of_decades_starts_with_the_oldest_and_then_goes_on() {
+    let lab = Lab::at("2026-03-02T12:30:00Z");
+    let book = Book::default();
+    let capped = CatchUpPolicy::run_all_capped(20).unwrap();
+    let job = NewJob::named("hourly").cron("0 0 * * * *").catch_up(capped);
+    lab.register(job, book.slots()).await.unwrap();
+    lab.start().await.unwrap();
+    lab.clock.step(THIRTY_YEARS);
+    tokio::time::sleep(secs(40 * 60)).await;
+    let lines = book.lines();
+    assert_eq!(lines.len(), 21, "{lines:?}");
+    assert_eq!(lines[0], "2026-03-02T13:00:00Z");
+    assert_eq!(lines[19], "2026-03-03T08:00:00Z");
+    assert!(lines[20].starts_with("2056-02"), "{lines:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn missed_slots_are_skipped_and_counted_unless_asked_for() {
     let lab = Lab::new();
     let book = Book::default();

@@ -192,7 +192,8 @@ async fn the_idempotency_key_is_one_for_all_attempts_at_a_slot_and_another_for_t
     assert_eq!(keys.len(), 4, "three attempts and the next slot");
     assert!(keys[0] == keys[1] && keys[1] == keys[2], "{keys:?}");
     assert_ne!(keys[2], keys[3]);
-    let ids = BTreeSet::from_iter(lab.executions("pay").await.iter().map(|run| run.id));
+    let executions = lab.executions("pay").await;
+    let ids: BTreeSet<_> = executions.iter().map(|run| run.id).collect();
     assert_eq!(
         ids.len(),
         5,

@@ -1,4 +1,9 @@
 //! The scheduler inside a program: what its users are promised, on virtual time.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests fail the test, as the tests themselves do"
+)]
 
 mod backlog;
 mod context;
