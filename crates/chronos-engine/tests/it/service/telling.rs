@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-use chronos_engine::{JitterConfig, NewJob, OverlapPolicy};
+use chronos_engine::{EmbeddedStore, JitterConfig, NewJob, OverlapPolicy, Retention, Store};
+use chronos_store::kv::{self, Batch, Kv, MemoryKv, Order, Visitor};
 use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Subscriber};
@@ -214,4 +215,50 @@ async fn a_shutdown_is_told_when_it_begins_and_when_it_is_over() {
         "Scheduler shutdown complete",
     ];
     assert_eq!(log.sentences(), expected);
+}
+
+/// An engine that cannot make anything durable.
+struct Forgetful(MemoryKv);
+
+impl Kv for Forgetful {
+    fn get(&self, key: &[u8]) -> kv::Result<Option<Vec<u8>>> {
+        self.0.get(key)
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, visit: Visitor<'_>) -> kv::Result<()> {
+        self.0.scan(from, to, order, visit)
+    }
+
+    fn commit(&self, batch: Batch) -> kv::Result<()> {
+        self.0.commit(batch)
+    }
+
+    fn sync(&self) -> kv::Result<()> {
+        Err(kv::Error("the disk is gone".into()))
+    }
+
+    fn compact(&self) -> kv::Result<()> {
+        self.0.compact()
+    }
+
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_cannot_be_flushed_is_a_warning_and_no_reason_to_stay() {
+    let (log, _guard) = Log::capture();
+    let store = EmbeddedStore::open(Forgetful(MemoryKv::new()), Retention::default()).unwrap();
+    let store: Arc<dyn Store> = Arc::new(store);
+    let lab = Lab::over(&store, "2026-03-02T12:00:00Z");
+    lab.start().await.unwrap();
+    lab.shutdown().await.unwrap();
+    let warned = log.one("Store could not be flushed");
+    assert_eq!((warned.level, lab.is_running()), (Level::WARN, false));
+    assert!(warned.fields["error"].contains("the disk is gone"));
+    assert_eq!(
+        log.sentences().last().unwrap(),
+        "Scheduler shutdown complete"
+    );
 }
