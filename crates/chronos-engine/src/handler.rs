@@ -30,6 +30,19 @@ pub enum JobResult {
 
 /// A failure that says whether trying again could help.
 ///
+/// ```
+/// # use chronos_engine::JobError;
+/// # use std::time::Duration;
+/// async fn fetch(status: u16) -> Result<(), JobError> {
+///     match status {
+///         200 => Ok(()),
+///         429 => Err(JobError::transient("too many requests").retry_after(Duration::from_secs(60))),
+///         404 => Err(JobError::permanent("no such page")),
+///         _ => Err(JobError::transient(format!("answered {status}"))),
+///     }
+/// }
+/// ```
+///
 /// Any error that can be displayed may be returned from a job and counts as transient; return this
 /// one to say more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +122,7 @@ pub trait Handler: Send + Sync + 'static {
 }
 
 /// A closure that can become a [`Handler`]: one that takes a [`JobContext`], a
-/// [`CancellationToken`], or nothing. `Shape` only tells the three apart.
+/// [`CancellationToken`], or nothing; or a handler already. `Shape` only tells them apart.
 pub trait IntoHandler<Shape> {
     /// The handler.
     fn into_handler(self) -> Arc<dyn Handler>;
@@ -162,7 +175,40 @@ where
     }
 }
 
+/// A handler of one's own type is one already.
+impl IntoHandler<Arc<dyn Handler>> for Arc<dyn Handler> {
+    fn into_handler(self) -> Arc<dyn Handler> {
+        self
+    }
+}
+
 /// What a run is given: which slot it is for, whether it should stop, and where to keep things.
+///
+/// A job that looks at its token and keeps a checkpoint can be stopped at any time and goes on where
+/// it was:
+///
+/// ```
+/// # use chronos_engine::{JobContext, SchedulerConfig, SchedulerError, SchedulerService};
+/// # use std::time::Duration;
+/// async fn sweep(context: JobContext) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+///     let kept = context.load_checkpoint().await?;
+///     let first = kept.and_then(|bytes| bytes.first().copied()).unwrap_or(1);
+///     for shelf in first..=20 {
+///         if context.is_cancelled() {
+///             tracing::info!("Shutdown requested, checkpointing...");
+///             context.save_checkpoint([shelf]).await?;
+///             return Ok(());
+///         }
+///         context.log(format!("shelf {shelf} swept"));
+///     }
+///     Ok(context.save_checkpoint([1]).await?)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), SchedulerError> {
+/// # let scheduler = SchedulerService::new(SchedulerConfig::default())?;
+/// scheduler.register_interval("sweep", Duration::from_secs(3_600), sweep).await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct JobContext(Arc<Inner>);
 

@@ -72,6 +72,9 @@ pub enum SchedulerError {
         /// What is wrong with it.
         error: chronos_core::Error,
     },
+    /// A policy cannot be accepted as it is.
+    #[error(transparent)]
+    InvalidPolicy(#[from] chronos_core::Error),
     /// The job says nothing about when it runs.
     #[error("job \"{0}\" has no schedule; give it a cron expression, an interval or a time")]
     NoSchedule(String),

@@ -3,6 +3,13 @@
 use std::time::Duration;
 
 /// How far a start may be spread.
+///
+/// ```
+/// # use chronos_engine::JitterConfig;
+/// # use std::time::Duration;
+/// assert!(JitterConfig::new(300).generate_jitter() < Duration::from_secs(300));
+/// assert_eq!(JitterConfig::none().generate_jitter(), Duration::ZERO);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JitterConfig {
     /// The window in seconds; zero spreads nothing.
@@ -38,6 +45,13 @@ impl JitterConfig {
 }
 
 /// Waits a random while below `max_secs` seconds, then runs the future.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// let answer = chronos_engine::with_jitter(60, async { 42 }).await;
+/// assert_eq!(answer, 42);
+/// # }
+/// ```
 pub async fn with_jitter<F: Future>(max_secs: u64, future: F) -> F::Output {
     let delay = JitterConfig::new(max_secs).generate_jitter();
     if !delay.is_zero() {

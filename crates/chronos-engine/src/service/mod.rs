@@ -1,25 +1,24 @@
 //! The scheduler inside a program: register closures, start, and let them run on time.
 
+mod closures;
 mod config;
+mod control;
 mod jitter;
 mod new_job;
 mod observer;
 mod overlap_guard;
+mod registration;
 mod registry;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-use chronos_core::plan::{Change, PreviewRun, preview};
-use chronos_core::policy::{OverlapPolicy, QuietHours};
-use chronos_core::schedule::{Cadence, Zone};
+use chronos_core::schedule::Zone;
 use chronos_core::store::Store;
-use chronos_core::{ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
+use chronos_core::{JobId, WorkerId};
 use chronos_store::{EmbeddedStore, Retention};
-use rustc_hash::FxHashMap;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -31,8 +30,8 @@ pub use overlap_guard::{OverlapGuard, RunGuard};
 pub use registry::{JobRegistry, JobStatus};
 
 use crate::clock::{Clock, SystemClock};
-use crate::handler::{Handler, IntoHandler, JobReturn};
-use crate::run::{Engine, EngineConfig, Handlers};
+use crate::run::{Engine, EngineConfig};
+use closures::Closures;
 use observer::Reporter;
 
 /// Decisions that the built-in store keeps.
@@ -52,16 +51,38 @@ const AUDIT_EVENTS: u64 = 10_000;
 /// scheduler.shutdown().await?;
 /// # Ok(()) }
 /// ```
+///
+/// A registered job can be paused, resumed, run by hand, replaced and removed at any time:
+///
+/// ```
+/// # use chronos_engine::{NewJob, SchedulerConfig, SchedulerService, SchedulerError};
+/// # use std::time::Duration;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), SchedulerError> {
+/// # let scheduler = SchedulerService::new(SchedulerConfig::default())?;
+/// let sweep = NewJob::named("sweep").every(Duration::from_secs(60));
+/// scheduler.register(sweep, || async { Ok::<(), String>(()) }).await?;
+/// scheduler.pause_job("sweep").await?;
+/// assert!(scheduler.registry().is_paused("sweep"));
+/// scheduler.run_job("sweep").await?; // a run by hand ignores the pause
+/// # Ok(()) }
+/// ```
 pub struct SchedulerService {
     config: SchedulerConfig,
     default_zone: Zone,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     registry: Arc<JobRegistry>,
-    registered: Arc<Registered>,
+    closures: Arc<Closures>,
     shutdown_token: CancellationToken,
     is_running: AtomicBool,
-    engine: Mutex<Option<Engine>>,
+    stage: Mutex<Stage>,
+}
+
+/// How far a scheduler has come; it goes one way only.
+enum Stage {
+    Ready,
+    Running(Engine),
+    Over,
 }
 
 impl fmt::Debug for SchedulerService {
@@ -70,43 +91,6 @@ impl fmt::Debug for SchedulerService {
             .field("config", &self.config)
             .field("is_running", &self.is_running())
             .finish_non_exhaustive()
-    }
-}
-
-/// The closures of this program, by the names of their jobs.
-#[derive(Default)]
-struct Registered {
-    jobs: RwLock<FxHashMap<Arc<str>, (JobId, Arc<dyn Handler>)>>,
-}
-
-impl Registered {
-    fn id(&self, name: &str) -> Option<JobId> {
-        self.jobs
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-            .map(|(id, _)| *id)
-    }
-
-    fn put(&self, name: Arc<str>, id: JobId, handler: Arc<dyn Handler>) {
-        self.jobs
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(name, (id, handler));
-    }
-
-    fn remove(&self, name: &str) {
-        self.jobs
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(name);
-    }
-}
-
-impl Handlers for Registered {
-    fn handler(&self, name: &str) -> Option<Arc<dyn Handler>> {
-        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
-        jobs.get(name).map(|(_, handler)| handler.clone())
     }
 }
 
@@ -131,6 +115,9 @@ impl SchedulerService {
 
     /// A scheduler over a store of one's own; jobs that it remembers meet their closures by name
     /// when they are registered.
+    ///
+    /// Register them before [`start`](Self::start): a remembered job that comes due without a
+    /// closure fails, and says so.
     pub fn with_store(
         config: SchedulerConfig,
         store: Arc<dyn Store>,
@@ -143,10 +130,10 @@ impl SchedulerService {
             store,
             registry: Arc::new(JobRegistry::with_clock(clock.clone())),
             clock,
-            registered: Arc::default(),
+            closures: Arc::default(),
             shutdown_token: CancellationToken::new(),
             is_running: AtomicBool::new(false),
-            engine: Mutex::new(None),
+            stage: Mutex::new(Stage::Ready),
         })
     }
 
@@ -174,163 +161,27 @@ impl SchedulerService {
         self.is_running.load(Ordering::SeqCst)
     }
 
-    /// Registers a cron job. The closure takes nothing, a
-    /// [`CancellationToken`] or a [`JobContext`](crate::JobContext), and returns nothing, a
-    /// `Result<(), E>` or a [`JobResult`](crate::JobResult).
-    pub async fn register_job<Shape>(
-        &self,
-        name: &str,
-        cron: &str,
-        timezone: Option<&str>,
-        overlap: OverlapPolicy,
-        jitter: JitterConfig,
-        job_fn: impl IntoHandler<Shape>,
-    ) -> Result<JobId, SchedulerError> {
-        let job = NewJob::named(name)
-            .cron(cron)
-            .overlap(overlap)
-            .jitter(Duration::from_secs(jitter.max_jitter_secs));
-        let job = match timezone {
-            Some(timezone) => job.timezone(timezone),
-            None => job,
-        };
-        self.register(job, job_fn).await
-    }
-
-    /// Registers a cron job whose closure takes the token that tells it to stop.
-    pub async fn add_cron_job<F, Fut>(
-        &self,
-        name: &str,
-        cron: &str,
-        timezone: Option<&str>,
-        job_fn: F,
-    ) -> Result<JobId, SchedulerError>
-    where
-        F: Fn(CancellationToken) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: JobReturn> + Send + 'static,
-    {
-        let (overlap, jitter) = (OverlapPolicy::default(), JitterConfig::none());
-        self.register_job::<(CancellationToken,)>(name, cron, timezone, overlap, jitter, job_fn)
-            .await
-    }
-
-    /// Registers a job that runs every so often.
-    pub async fn register_interval<Shape>(
-        &self,
-        name: &str,
-        every: Duration,
-        job_fn: impl IntoHandler<Shape>,
-    ) -> Result<JobId, SchedulerError> {
-        self.register(NewJob::named(name).every(every), job_fn)
-            .await
-    }
-
-    /// Registers a job that runs once, at this instant.
-    pub async fn register_one_shot<Shape>(
-        &self,
-        name: &str,
-        at: DateTime<Utc>,
-        job_fn: impl IntoHandler<Shape>,
-    ) -> Result<JobId, SchedulerError> {
-        self.register(NewJob::named(name).at(at), job_fn).await
-    }
-
-    /// Registers a job with every choice that there is.
-    pub async fn register<Shape>(
-        &self,
-        job: NewJob,
-        job_fn: impl IntoHandler<Shape>,
-    ) -> Result<JobId, SchedulerError> {
-        if self.registered.id(job.name()).is_some() {
-            return Err(SchedulerError::DuplicateJob(job.name().into()));
-        }
-        self.put(job, job_fn.into_handler()).await
-    }
-
-    /// Registers a job or, if there is one of its name, puts this in its place. Figures and history
-    /// stay; a run under way ends as it began.
-    pub async fn replace<Shape>(
-        &self,
-        job: NewJob,
-        job_fn: impl IntoHandler<Shape>,
-    ) -> Result<JobId, SchedulerError> {
-        self.put(job, job_fn.into_handler()).await
-    }
-
-    async fn put(&self, job: NewJob, handler: Arc<dyn Handler>) -> Result<JobId, SchedulerError> {
-        let name: Arc<str> = job.name().into();
-        let now = self.clock.now();
-        let id = JobId::new(now, chance());
-        let spec = job.into_spec(id, &self.config, self.default_zone, now)?;
-        // The closure first: a job that is due at once must find it.
-        let before = self.registered.id(&name);
-        self.registered.put(name.clone(), id, handler.clone());
-        let stored = self.store_job(spec, now).await.inspect_err(|_| {
-            if before.is_none() {
-                self.registered.remove(&name);
-            }
-        })?;
-        let spec = &stored.spec;
-        self.registered.put(name.clone(), spec.id, handler);
-        self.registry
-            .adopt(name, schedule_text(spec), &stored.standing);
-        log_registered(spec);
-        Ok(spec.id)
-    }
-
-    /// Creates the job, or meets the one that the store remembers under its name.
-    async fn store_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job, SchedulerError> {
-        let name = spec.name.to_string();
-        let named = |error| SchedulerError::of(&name, error);
-        let Some(known) = self
-            .store
-            .job_named(&spec.owner, &spec.name)
-            .await
-            .map_err(named)?
-        else {
-            return self.store.create_job(spec, now).await.map_err(named);
-        };
-        let mut spec = spec;
-        if spec.schedule.is_like(&known.spec.schedule) {
-            spec.schedule = known.spec.schedule.clone();
-        }
-        let unchanged = JobSpec {
-            id: known.spec.id,
-            created_at: known.spec.created_at,
-            version: known.spec.version,
-            ..spec.clone()
-        };
-        if unchanged == *known.spec {
-            return Ok(known);
-        }
-        let change = Change::Edit(Box::new(spec));
-        self.store
-            .amend_job(known.spec.id, change, None, now)
-            .await
-            .map_err(named)
-    }
-
     /// Starts running jobs. Jobs may be registered before and after.
     pub async fn start(&self) -> Result<(), SchedulerError> {
-        let mut engine = self.engine.lock().await;
-        if self.shutdown_token.is_cancelled() {
-            return Err(SchedulerError::ShutDown);
+        let mut stage = self.stage.lock().await;
+        match *stage {
+            Stage::Ready if !self.shutdown_token.is_cancelled() => {}
+            Stage::Ready | Stage::Over => return Err(SchedulerError::ShutDown),
+            Stage::Running(_) => return Err(SchedulerError::AlreadyRunning),
         }
-        if engine.is_some() {
-            return Err(SchedulerError::AlreadyRunning);
-        }
-        let worker = WorkerId::new(&format!("in-process-{}", hex(&chance())));
+        let worker = WorkerId::new(&format!("in-process-{:016x}", fastrand::u64(..)));
         let mut config = EngineConfig::new(worker);
         config.max_concurrency = self.config.max_concurrent_runs;
-        let observer = Arc::new(Reporter {
+        let observer = Reporter {
             registry: self.registry.clone(),
-        });
-        *engine = Some(Engine::start(
+            clock: self.clock.clone(),
+        };
+        *stage = Stage::Running(Engine::start(
             config,
             self.store.clone(),
             self.clock.clone(),
-            self.registered.clone(),
-            observer,
+            self.closures.clone(),
+            Arc::new(observer),
             self.shutdown_token.clone(),
         ));
         self.is_running.store(true, Ordering::SeqCst);
@@ -341,13 +192,21 @@ impl SchedulerService {
     /// Shuts down: nothing new begins, every run's token is cancelled, and runs are awaited for up to
     /// `shutdown_timeout_secs`, not at all when there are none. What has not ended by then is
     /// aborted and recorded as failed with "cancelled: shutdown".
+    ///
+    /// An abort takes effect where a run awaits something. Work that blocks its thread cannot be
+    /// interrupted: hand it to `tokio::task::spawn_blocking`, in pieces, and look at the token in
+    /// between.
     pub async fn shutdown(&self) -> Result<(), SchedulerError> {
-        let engine = self
-            .engine
-            .lock()
-            .await
-            .take()
-            .ok_or(SchedulerError::NotRunning)?;
+        let engine = {
+            let mut stage = self.stage.lock().await;
+            match std::mem::replace(&mut *stage, Stage::Over) {
+                Stage::Running(engine) => engine,
+                idle @ (Stage::Ready | Stage::Over) => {
+                    *stage = idle;
+                    return Err(SchedulerError::NotRunning);
+                }
+            }
+        };
         info!("Initiating scheduler shutdown");
         let grace = Duration::from_secs(self.config.shutdown_timeout_secs);
         let aborted = engine.stop(grace).await;
@@ -362,92 +221,9 @@ impl SchedulerService {
         Ok(())
     }
 
-    /// Keeps the job registered and skips its slots until it is resumed.
-    pub async fn pause_job(&self, name: &str) -> Result<(), SchedulerError> {
-        self.amend(name, Change::Pause { note: None }).await
-    }
-
-    /// Lets a paused job go on with its next slot; what it skipped stays skipped.
-    pub async fn resume_job(&self, name: &str) -> Result<(), SchedulerError> {
-        self.amend(name, Change::Resume).await
-    }
-
-    async fn amend(&self, name: &str, change: Change) -> Result<(), SchedulerError> {
-        let id = self.id(name)?;
-        let amended = self
-            .store
-            .amend_job(id, change, None, self.clock.now())
-            .await;
-        let job = amended.map_err(|error| SchedulerError::of(name, error))?;
-        self.registry
-            .set_paused(name, job.standing.paused.is_some());
-        self.registry
-            .set_next_run(name, job.standing.next_slot.map(Timestamp::to_datetime));
-        Ok(())
-    }
-
-    /// Runs the job now, whatever its schedule and also while it is paused; its overlap policy may
-    /// refuse. Gives back the execution to look for.
-    pub async fn run_job(&self, name: &str) -> Result<ExecutionId, SchedulerError> {
-        let id = self.id(name)?;
-        let run = self.store.run_now(id, self.clock.now()).await;
-        run.map(|execution| execution.id)
-            .map_err(|error| SchedulerError::of(name, error))
-    }
-
-    /// Removes the job; a run under way is asked to stop.
-    pub async fn remove_job(&self, name: &str) -> Result<(), SchedulerError> {
-        let id = self.id(name)?;
-        let deleted = self.store.delete_job(id, self.clock.now()).await;
-        deleted.map_err(|error| SchedulerError::of(name, error))?;
-        self.registered.remove(name);
-        self.registry.forget(name);
-        Ok(())
-    }
-
-    /// Adds a quiet-hours policy, for jobs to refer to.
-    pub async fn add_quiet_hours(
-        &self,
-        name: &str,
-        timezone: &str,
-        windows: Vec<chronos_core::policy::quiet_hours::Window>,
-        mode: chronos_core::policy::quiet_hours::Mode,
-    ) -> Result<PolicyId, SchedulerError> {
-        let zone = Zone::parse(timezone)
-            .map_err(|error| SchedulerError::InvalidConfig(format!("quiet hours: {error}")))?;
-        let id = PolicyId::new(self.clock.now(), chance());
-        let policy = QuietHours {
-            id,
-            name: name.into(),
-            zone,
-            windows,
-            mode,
-        };
-        self.store
-            .put_policy(policy)
-            .await
-            .map_err(SchedulerError::Store)?;
-        Ok(id)
-    }
-
-    /// The job's next `count` slots, with what moves or stops them.
-    pub async fn preview_job(
-        &self,
-        name: &str,
-        count: usize,
-    ) -> Result<Vec<PreviewRun>, SchedulerError> {
-        let of = |error| SchedulerError::of(name, error);
-        let job = self.store.job(self.id(name)?).await.map_err(of)?;
-        let policies = self.store.policies().await.map_err(of)?;
-        let quiet = policies
-            .iter()
-            .find(|policy| Some(policy.id) == job.spec.quiet_hours);
-        Ok(preview(&job, quiet, count))
-    }
-
     fn id(&self, name: &str) -> Result<JobId, SchedulerError> {
-        self.registered
-            .id(name)
+        self.closures
+            .job(name)
             .ok_or_else(|| SchedulerError::UnknownJob(name.into()))
     }
 }
@@ -464,37 +240,9 @@ pub async fn shutdown_signal() -> std::io::Result<()> {
     Ok(())
 }
 
-/// A cron expression as it was given; any other schedule in words.
-fn schedule_text(spec: &JobSpec) -> Arc<str> {
-    match spec.schedule.cadence() {
-        Cadence::Cron(cron) => cron.expression().into(),
-        Cadence::Interval(_) | Cadence::OneShot(_) => spec.schedule.describe().into(),
-    }
-}
-
-fn log_registered(spec: &JobSpec) {
-    let timezone = match spec.schedule.cadence() {
-        Cadence::Cron(cron) => cron.zone().name(),
-        Cadence::Interval(_) | Cadence::OneShot(_) => Zone::UTC.name(),
-    };
-    info!(
-        job = %spec.name,
-        uuid = %spec.id,
-        cron = %schedule_text(spec),
-        timezone,
-        overlap = ?spec.overlap,
-        jitter_secs = spec.jitter.as_secs(),
-        "Job registered"
-    );
-}
-
 /// Ten bytes for an id.
 fn chance() -> [u8; 10] {
     let mut bytes = [0; 10];
     fastrand::fill(&mut bytes);
     bytes
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use chronos_core::execution::State;
+use chronos_core::execution::{CancelCause, State};
+use chronos_core::policy::retry;
 use chronos_core::store::{Claim, Planned};
-use chronos_core::{Execution, JobSpec};
+use chronos_core::{Execution, JobSpec, Timestamp};
 use tracing::{debug, info, warn};
 
 use super::registry::{JobRegistry, RunEnd};
+use crate::clock::Clock;
 use crate::handler::JobResult;
 use crate::run::Observer;
 
 /// Keeps the registry true and the log telling.
 pub(super) struct Reporter {
     pub(super) registry: Arc<JobRegistry>,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 impl Observer for Reporter {
@@ -22,24 +25,25 @@ impl Observer for Reporter {
             return;
         }
         self.registry.record_plans(planned);
+        let now = self.clock.now();
         for Planned { spec, plan } in planned {
             if spec.jitter.is_zero() {
                 continue;
             }
-            for execution in plan
-                .executions
-                .iter()
-                .filter(|execution| execution.is_queued())
-            {
-                let jitter_ms = execution.run_at.since(execution.slot).as_millis();
-                debug!(job = %spec.name, jitter_ms, "Applying jitter delay");
+            for execution in plan.executions.iter().filter(|planned| planned.is_queued()) {
+                // Of a slot that is late, only what it still waits is jitter.
+                let jitter = execution.run_at.since(execution.slot.max(now));
+                if !jitter.is_zero() {
+                    let jitter_ms = jitter.as_millis();
+                    debug!(job = %spec.name, jitter_ms, "Applying jitter delay");
+                }
             }
         }
     }
 
     fn started(&self, claims: &[Claim]) {
         self.registry
-            .record_starts(claims.iter().map(|claim| &*claim.spec.name));
+            .record_starts(claims.iter().map(|claim| &*claim.spec));
         for claim in claims {
             info!(job = %claim.spec.name, "Job started");
         }
@@ -48,11 +52,11 @@ impl Observer for Reporter {
     fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
         let ends = ended
             .iter()
-            .map(|(spec, execution)| (&*spec.name, run_end(execution)));
+            .map(|(spec, execution)| (&**spec, run_end(spec, execution)));
         self.registry
-            .record_ends(ends.filter_map(|(name, end)| Some((name, end?))));
+            .record_ends(ends.filter_map(|(spec, end)| Some((spec, end?))));
         for (spec, execution) in ended {
-            let Some(end) = run_end(execution) else {
+            let Some(end) = run_end(spec, execution) else {
                 continue;
             };
             let duration_ms = end.finished_at.since(end.started_at).as_millis();
@@ -65,12 +69,12 @@ impl Observer for Reporter {
     }
 
     fn lost(&self, spec: &JobSpec) {
-        self.registry.record_lost(&spec.name);
+        self.registry.record_lost(spec);
     }
 }
 
 /// How an execution's end reads in the registry; `None` while it lives.
-fn run_end(execution: &Execution) -> Option<RunEnd> {
+fn run_end(spec: &JobSpec, execution: &Execution) -> Option<RunEnd> {
     let run = execution.run();
     let result = match &execution.state {
         State::Queued { .. } | State::Running(_) => return None,
@@ -85,12 +89,30 @@ fn run_end(execution: &Execution) -> Option<RunEnd> {
     };
     let (started_at, finished_at) = match (run, &execution.state) {
         (Some(run), _) => (run.started_at, run.finished_at),
-        (None, State::Skipped { at, .. } | State::Cancelled { at, .. }) => (*at, *at),
+        (None, State::Skipped { at, .. } | State::Cancelled { at, .. }) => (execution.slot, *at),
         (None, _) => (execution.slot, execution.slot),
     };
     Some(RunEnd {
         result,
         started_at,
         finished_at,
+        next_run: next_from(spec, execution, finished_at),
     })
+}
+
+/// The slot after a run that ended at `end`, if the schedule counts from there and no further
+/// attempt at the old slot comes first. Of a job with `max_runs` only its next plan tells.
+fn next_from(spec: &JobSpec, execution: &Execution, end: Timestamp) -> Option<Timestamp> {
+    let exhausted = execution.retry >= spec.retry.max_retry;
+    let settled = match &execution.state {
+        State::Success(_) | State::Skipped { .. } => true,
+        State::Failed(_, failure) => exhausted || failure.class == retry::Class::Permanent,
+        State::TimedOut(_) => exhausted,
+        State::Cancelled { cause, .. } => *cause != CancelCause::Shutdown,
+        State::Queued { .. } | State::Running(_) | State::Stuck(_) => false,
+    };
+    let endless = spec.schedule.max_runs().is_none();
+    (settled && endless && execution.trigger.is_scheduled())
+        .then(|| spec.schedule.next_from_end(end))
+        .flatten()
 }

@@ -4,15 +4,33 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use chronos_core::Timestamp;
 use chronos_core::job::{Standing, Tally};
 use chronos_core::store::Planned;
+use chronos_core::{Job, JobId, JobSpec, Timestamp};
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, SystemClock};
 use crate::handler::JobResult;
 
 /// Figures about every registered job; many may read at once.
+///
+/// [`SchedulerService::registry`](crate::SchedulerService::registry) keeps one up to date. It also
+/// serves programs that run their work by other means:
+///
+/// ```
+/// # use chronos_engine::{JobRegistry, JobResult};
+/// let registry = JobRegistry::new();
+/// registry.register("sweep", "0 */5 * * * *");
+/// registry.record_start("sweep");
+/// assert!(registry.is_running("sweep"));
+/// registry.record_complete("sweep", JobResult::Failed("disk full".into()), 1_200);
+/// registry.record_skip("sweep", "paused");
+///
+/// let sweep = registry.get_status("sweep").expect("it was registered");
+/// assert_eq!((sweep.run_count, sweep.error_count, sweep.skipped_count), (2, 1, 1));
+/// assert_eq!(sweep.error_rate(), Some(1.0)); // of the one run; the skip was none
+/// assert_eq!(sweep.last_duration_ms, Some(1_200));
+/// ```
 #[derive(Debug)]
 pub struct JobRegistry {
     jobs: RwLock<FxHashMap<Arc<str>, Entry>>,
@@ -44,7 +62,7 @@ pub struct JobStatus {
     pub error_count: u64,
     /// Slots that were skipped.
     pub skipped_count: u64,
-    /// The newest skip and its reason.
+    /// The newest slot that was skipped, and the reason.
     pub last_skip: Option<(DateTime<Utc>, String)>,
     /// Runs under way.
     pub active_runs: u32,
@@ -58,14 +76,25 @@ impl JobStatus {
     /// The share of runs that failed; skips do not count. `None` before the first run.
     #[must_use]
     pub fn error_rate(&self) -> Option<f64> {
-        let runs = self.run_count - self.skipped_count;
-        (runs > 0).then(|| self.error_count as f64 / runs as f64)
+        share(self.error_count, self.run_count - self.skipped_count)
     }
+
+    /// `error_count` over `run_count`, which skips dilute; prefer [`error_rate`](Self::error_rate).
+    #[must_use]
+    pub fn raw_error_ratio(&self) -> Option<f64> {
+        share(self.error_count, self.run_count)
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// The same figures without the texts that every job shares.
 #[derive(Debug)]
 struct Entry {
+    /// The job of the store that they are about; a later job may take its name.
+    job: Option<JobId>,
     schedule: Arc<str>,
     last_run: Option<Timestamp>,
     last_finished: Option<Timestamp>,
@@ -112,37 +141,24 @@ impl JobRegistry {
 
     /// Adds a job that has done nothing yet, or starts one anew.
     pub fn register(&self, name: &str, cron_expr: &str) {
-        self.adopt(name.into(), cron_expr.into(), &Standing::default());
+        let entry = Entry::of(None, cron_expr.into(), &Standing::default());
+        self.write().insert(name.into(), entry);
     }
 
-    /// Adds a job with what its store remembers of it.
-    pub(super) fn adopt(&self, name: Arc<str>, schedule: Arc<str>, standing: &Standing) {
-        let tally: &Tally = &standing.tally;
-        let last_result = tally.last_run.map(|_| match &tally.last_error {
-            None => JobResult::Success,
-            Some(error) => JobResult::Failed(error.to_string()),
-        });
-        let entry = Entry {
-            schedule,
-            last_run: tally.last_run,
-            last_finished: tally
-                .last_run
-                .zip(tally.last_duration)
-                .map(|(at, took)| at.after(took)),
-            next_run: standing.next_slot,
-            last_result: last_result.map(Box::new),
-            last_skip: tally
-                .last_skip
-                .as_ref()
-                .map(|(at, why)| Box::new((*at, why.to_string()))),
-            last_duration_ms: tally.last_duration.map(whole_millis),
-            successes: tally.succeeded,
-            errors: tally.failed,
-            skips: tally.skipped,
-            active_runs: 0,
-            is_paused: standing.paused.is_some(),
-        };
-        self.write().insert(name, entry);
+    /// Adds a job with what its store remembers of it, or notes a change to one that is here.
+    pub(super) fn adopt(&self, name: &Arc<str>, schedule: Arc<str>, job: &Job) {
+        let mut jobs = self.write();
+        match jobs.get_mut(name) {
+            Some(entry) if entry.job == Some(job.spec.id) => {
+                entry.schedule = schedule;
+                entry.plan(&job.standing);
+                entry.is_paused = job.standing.paused.is_some();
+            }
+            _ => {
+                let entry = Entry::of(Some(job.spec.id), schedule, &job.standing);
+                jobs.insert(name.clone(), entry);
+            }
+        }
     }
 
     /// Removes a job.
@@ -184,46 +200,48 @@ impl JobRegistry {
         }
     }
 
-    /// A run is given up: whoever has it now reports its end.
-    pub(super) fn record_lost(&self, name: &str) {
+    /// A job was paused or resumed; slots that were due are settled by that.
+    pub(super) fn amended(&self, name: &str, standing: &Standing) {
         self.change(name, |entry| {
-            entry.active_runs = entry.active_runs.saturating_sub(1)
+            entry.plan(standing);
+            entry.is_paused = standing.paused.is_some();
         });
+    }
+
+    /// A run is given up: whoever has it now reports its end.
+    pub(super) fn record_lost(&self, spec: &JobSpec) {
+        if let Some(entry) = of_job(&mut self.write(), spec) {
+            entry.active_runs = entry.active_runs.saturating_sub(1);
+        }
     }
 
     /// Records skips and next slots of many jobs under one lock.
     pub(super) fn record_plans(&self, planned: &[Planned]) {
         let mut jobs = self.write();
         for Planned { spec, plan } in planned {
-            let Some(entry) = jobs.get_mut(&*spec.name) else {
-                continue;
-            };
-            entry.next_run = plan.standing.next_slot;
-            entry.skips = plan.standing.tally.skipped;
-            if let Some((at, reason)) = &plan.standing.tally.last_skip
-                && entry.last_skip.as_ref().is_none_or(|last| last.0 < *at)
-            {
-                entry.last_skip = Some(Box::new((*at, reason.to_string())));
+            if let Some(entry) = of_job(&mut jobs, spec) {
+                entry.plan(&plan.standing);
             }
         }
     }
 
     /// Records the beginnings of many runs under one lock.
-    pub(super) fn record_starts<'a>(&self, names: impl Iterator<Item = &'a str>) {
+    pub(super) fn record_starts<'a>(&self, specs: impl Iterator<Item = &'a JobSpec>) {
         let mut jobs = self.write();
-        for name in names {
-            if let Some(entry) = jobs.get_mut(name) {
+        for spec in specs {
+            if let Some(entry) = of_job(&mut jobs, spec) {
                 entry.active_runs += 1;
             }
         }
     }
 
     /// Records the ends of many runs under one lock.
-    pub(super) fn record_ends<'a>(&self, ends: impl Iterator<Item = (&'a str, RunEnd)>) {
+    pub(super) fn record_ends<'a>(&self, ends: impl Iterator<Item = (&'a JobSpec, RunEnd)>) {
         let mut jobs = self.write();
-        for (name, end) in ends {
-            if let Some(entry) = jobs.get_mut(name) {
+        for (spec, end) in ends {
+            if let Some(entry) = of_job(&mut jobs, spec) {
                 entry.end(end.result, end.started_at, end.finished_at);
+                entry.next_run = end.next_run.or(entry.next_run);
             }
         }
     }
@@ -275,18 +293,63 @@ impl JobRegistry {
     }
 }
 
-/// The end of a run, as the registry needs it.
+/// The job's entry, unless another job has its name by now.
+fn of_job<'a>(jobs: &'a mut FxHashMap<Arc<str>, Entry>, spec: &JobSpec) -> Option<&'a mut Entry> {
+    jobs.get_mut(&*spec.name)
+        .filter(|entry| entry.job == Some(spec.id))
+}
+
+/// The end of a run, as the registry needs it; the end of a skip begins at its slot.
 pub(super) struct RunEnd {
     pub(super) result: JobResult,
     pub(super) started_at: Timestamp,
     pub(super) finished_at: Timestamp,
+    /// The next slot, of a job that counts it from the end of this run.
+    pub(super) next_run: Option<Timestamp>,
 }
 
 impl Entry {
+    fn of(job: Option<JobId>, schedule: Arc<str>, standing: &Standing) -> Self {
+        let tally: &Tally = &standing.tally;
+        let last_result = tally.last_run.map(|_| match &tally.last_error {
+            None => JobResult::Success,
+            Some(error) => JobResult::Failed(error.to_string()),
+        });
+        let last_finished = tally.last_run.zip(tally.last_duration);
+        let last_skip = tally.last_skip.as_ref();
+        Self {
+            job,
+            schedule,
+            last_run: tally.last_run,
+            last_finished: last_finished.map(|(at, took)| at.after(took)),
+            next_run: standing.next_slot,
+            last_result: last_result.map(Box::new),
+            last_skip: last_skip.map(|(at, why)| Box::new((*at, why.to_string()))),
+            last_duration_ms: tally.last_duration.map(whole_millis),
+            successes: tally.succeeded,
+            errors: tally.failed,
+            skips: tally.skipped,
+            active_runs: 0,
+            is_paused: standing.paused.is_some(),
+        }
+    }
+
+    /// Slots were fired or skipped: the next one and the skips so far. Not the pause, which may be
+    /// newer than the plan.
+    fn plan(&mut self, standing: &Standing) {
+        self.next_run = standing.next_slot;
+        self.skips = standing.tally.skipped;
+        if let Some((at, reason)) = &standing.tally.last_skip
+            && self.last_skip.as_ref().is_none_or(|last| last.0 < *at)
+        {
+            self.last_skip = Some(Box::new((*at, reason.to_string())));
+        }
+    }
+
     fn end(&mut self, result: JobResult, started_at: Timestamp, finished_at: Timestamp) {
         self.active_runs = self.active_runs.saturating_sub(1);
         match &result {
-            JobResult::Skipped(reason) => return self.skip(finished_at, reason),
+            JobResult::Skipped(reason) => return self.skip(started_at, reason),
             JobResult::Success => self.successes += 1,
             JobResult::Failed(_) => self.errors += 1,
         }

@@ -1,0 +1,87 @@
+//! The closures of this program, found by the names of their jobs.
+
+use std::collections::hash_map;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+
+use chronos_core::JobId;
+use rustc_hash::FxHashMap;
+
+use crate::handler::Handler;
+use crate::run::Handlers;
+
+/// The closures of this program, by the names of their jobs.
+#[derive(Default)]
+pub(super) struct Closures {
+    jobs: RwLock<Jobs>,
+}
+
+type Jobs = FxHashMap<Arc<str>, Closure>;
+
+/// A closure and the job that calls it.
+#[derive(Clone)]
+pub(super) struct Closure {
+    pub(super) job: JobId,
+    pub(super) handler: Arc<dyn Handler>,
+}
+
+impl Closures {
+    fn write(&self) -> RwLockWriteGuard<'_, Jobs> {
+        self.jobs.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, name: &str) -> Option<Closure> {
+        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
+        jobs.get(name).cloned()
+    }
+
+    /// The job of this name.
+    pub(super) fn job(&self, name: &str) -> Option<JobId> {
+        self.get(name).map(|closure| closure.job)
+    }
+
+    /// Adds a closure under a free name; of several that ask at once, one gets it.
+    pub(super) fn add(&self, name: &Arc<str>, closure: Closure) -> bool {
+        match self.write().entry(name.clone()) {
+            hash_map::Entry::Occupied(_) => false,
+            hash_map::Entry::Vacant(free) => {
+                free.insert(closure);
+                true
+            }
+        }
+    }
+
+    /// Puts a closure in the place of the one that had the name, which it gives back. The job stays
+    /// the one that was known.
+    pub(super) fn replace(&self, name: &Arc<str>, mut closure: Closure) -> Option<Closure> {
+        let mut jobs = self.write();
+        let before = jobs.get(name).cloned();
+        closure.job = before.as_ref().map_or(closure.job, |before| before.job);
+        jobs.insert(name.clone(), closure);
+        before
+    }
+
+    /// Puts back what had the name before.
+    pub(super) fn restore(&self, name: &Arc<str>, before: Option<Closure>) {
+        match before {
+            Some(before) => self.write().insert(name.clone(), before),
+            None => self.write().remove(name),
+        };
+    }
+
+    /// Says which job of the store it is that has the name.
+    pub(super) fn settle(&self, name: &str, job: JobId) {
+        if let Some(closure) = self.write().get_mut(name) {
+            closure.job = job;
+        }
+    }
+
+    pub(super) fn remove(&self, name: &str) {
+        self.write().remove(name);
+    }
+}
+
+impl Handlers for Closures {
+    fn handler(&self, name: &str) -> Option<Arc<dyn Handler>> {
+        self.get(name).map(|closure| closure.handler)
+    }
+}

@@ -1,0 +1,107 @@
+//! What may be done to a registered job, and asked about it.
+
+use chronos_core::plan::{Change, PreviewRun, preview};
+use chronos_core::policy::QuietHours;
+use chronos_core::policy::quiet_hours::{Mode, Window};
+use chronos_core::schedule::Zone;
+use chronos_core::{Execution, ExecutionId, PolicyId};
+
+use super::config::SchedulerError;
+use super::{SchedulerService, chance};
+
+impl SchedulerService {
+    /// Keeps the job registered and skips its slots until it is resumed.
+    pub async fn pause_job(&self, name: &str) -> Result<(), SchedulerError> {
+        self.amend(name, Change::Pause { note: None }).await
+    }
+
+    /// Lets a paused job go on with its next slot; what it skipped stays skipped.
+    pub async fn resume_job(&self, name: &str) -> Result<(), SchedulerError> {
+        self.amend(name, Change::Resume).await
+    }
+
+    async fn amend(&self, name: &str, change: Change) -> Result<(), SchedulerError> {
+        let id = self.id(name)?;
+        let amended = self
+            .store
+            .amend_job(id, change, None, self.clock.now())
+            .await;
+        let job = amended.map_err(|error| SchedulerError::of(name, error))?;
+        self.registry.amended(name, &job.standing);
+        Ok(())
+    }
+
+    /// Runs the job now, whatever its schedule and also while it is paused; its overlap policy may
+    /// refuse. Before [`start`](Self::start) the run waits for it. Gives back the execution to look
+    /// for.
+    pub async fn run_job(&self, name: &str) -> Result<ExecutionId, SchedulerError> {
+        let id = self.id(name)?;
+        if self.shutdown_token.is_cancelled() {
+            return Err(SchedulerError::ShutDown);
+        }
+        let run = self.store.run_now(id, self.clock.now()).await;
+        run.map(|execution| execution.id)
+            .map_err(|error| SchedulerError::of(name, error))
+    }
+
+    /// Removes the job; a run under way is asked to stop.
+    pub async fn remove_job(&self, name: &str) -> Result<(), SchedulerError> {
+        let id = self.id(name)?;
+        let deleted = self.store.delete_job(id, self.clock.now()).await;
+        deleted.map_err(|error| SchedulerError::of(name, error))?;
+        self.closures.remove(name);
+        self.registry.forget(name);
+        Ok(())
+    }
+
+    /// Adds a quiet-hours policy, for jobs to refer to.
+    pub async fn add_quiet_hours(
+        &self,
+        name: &str,
+        timezone: &str,
+        windows: Vec<Window>,
+        mode: Mode,
+    ) -> Result<PolicyId, SchedulerError> {
+        let zone = Zone::parse(timezone)
+            .map_err(|error| SchedulerError::InvalidConfig(format!("quiet hours: {error}")))?;
+        let id = PolicyId::new(self.clock.now(), chance());
+        let policy = QuietHours {
+            id,
+            name: name.into(),
+            zone,
+            windows,
+            mode,
+        };
+        self.store
+            .put_policy(policy)
+            .await
+            .map_err(SchedulerError::Store)?;
+        Ok(id)
+    }
+
+    /// The job's next `count` slots, with what moves or stops them.
+    pub async fn preview_job(
+        &self,
+        name: &str,
+        count: usize,
+    ) -> Result<Vec<PreviewRun>, SchedulerError> {
+        let of = |error| SchedulerError::of(name, error);
+        let job = self.store.job(self.id(name)?).await.map_err(of)?;
+        let policies = self.store.policies().await.map_err(of)?;
+        let quiet = policies
+            .iter()
+            .find(|policy| Some(policy.id) == job.spec.quiet_hours);
+        Ok(preview(&job, quiet, count))
+    }
+
+    /// The job's executions, newest first: runs, skips and what still waits.
+    pub async fn history(
+        &self,
+        name: &str,
+        limit: usize,
+    ) -> Result<Vec<Execution>, SchedulerError> {
+        let id = self.id(name)?;
+        let executions = self.store.executions(id, None, limit).await;
+        executions.map_err(|error| SchedulerError::of(name, error))
+    }
+}

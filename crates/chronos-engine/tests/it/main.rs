@@ -1,0 +1,3 @@
+//! The engine's promises, on virtual time.
+
+mod service;
