@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::overlap::Occupancy;
 use crate::audit::{Decision, EndingKind};
 use crate::execution::{CancelCause, Execution, Failure, Run, SkipReason, State};
 use crate::job::{Job, Standing, Tally};
@@ -217,13 +216,18 @@ pub struct FollowUp {
     pub release: Vec<ExecutionId>,
     /// The next slot of a schedule that counts from the end of its runs.
     pub next_slot: Option<Timestamp>,
+    /// Whether such a schedule has no slot left: the job is done.
+    pub is_over: bool,
 }
 
 /// Decides what the job's live executions may do, after one ended or a pause did.
 #[must_use]
 pub fn follow_up(job: &Job, live: &[&Execution], now: Timestamp) -> FollowUp {
     let paused = job.standing.paused.is_some();
-    let active = Occupancy::of(live).active();
+    // A retry that is free to be claimed counts: it was lost or handed back while others were held
+    // behind it, and goes first.
+    let active = live.iter().filter(|execution| !execution.is_held()).count();
+    let active = u32::try_from(active).unwrap_or(u32::MAX);
     let free = job
         .spec
         .overlap
@@ -241,8 +245,15 @@ pub fn follow_up(job: &Job, live: &[&Execution], now: Timestamp) -> FollowUp {
         .take(free as usize)
         .collect();
     let waits_for_end = job.standing.enabled && job.standing.next_slot.is_none();
-    let next_slot = (waits_for_end && !live.iter().any(|live| live.trigger.is_scheduled()))
-        .then(|| job.spec.schedule.next_from_end(now))
+    let has_ended = waits_for_end && !live.iter().any(|live| live.trigger.is_scheduled());
+    // Clocks may step back; slots never do.
+    let end = job.standing.last_slot.map_or(now, |last| last.max(now));
+    let next_slot = has_ended
+        .then(|| job.spec.schedule.next_from_end(end))
         .flatten();
-    FollowUp { release, next_slot }
+    FollowUp {
+        release,
+        is_over: has_ended && next_slot.is_none(),
+        next_slot,
+    }
 }

@@ -209,7 +209,8 @@ impl<'a> Draft<'a> {
             count: schedule.count(first, last),
         };
         let on_time = schedule.next_after(last).filter(|slot| *slot <= self.now);
-        match on_time {
+        // Where the end of a run sets the next slot, there is none before this one has run.
+        match on_time.filter(|_| !schedule.counts_from_end()) {
             Some(slot) => self.fire(slot, Trigger::Schedule, slot, Some(missed)),
             None => {
                 self.fire(

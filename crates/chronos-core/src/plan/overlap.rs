@@ -58,11 +58,6 @@ impl Occupancy {
         *self = Self::default();
     }
 
-    /// Executions that run or may be claimed; waiting retries are not among them.
-    pub(super) fn active(&self) -> u32 {
-        self.active
-    }
-
     pub(super) fn admit(&self, policy: OverlapPolicy, trigger: Trigger) -> Admission {
         let alive = self.active + self.held;
         let full = policy.capacity().is_some_and(|capacity| alive >= capacity);

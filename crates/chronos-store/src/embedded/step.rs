@@ -321,6 +321,9 @@ impl Step<'_> {
             job.standing.next_slot = Some(next);
             self.wake(Wake::Job);
         }
+        if after.is_over {
+            job.standing.enabled = false;
+        }
         Ok(())
     }
 }
