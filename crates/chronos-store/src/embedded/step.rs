@@ -7,7 +7,7 @@ use chronos_core::execution::{CancelCause, SkipReason, State as Stage, Token};
 use chronos_core::plan::{Plan, Withdrawal, follow_up};
 use chronos_core::store::{Result, Wake};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::audit;
@@ -22,6 +22,8 @@ pub(super) struct Step<'a> {
     batch: Batch,
     events: Vec<AuditEvent>,
     dropped: FxHashSet<ExecutionId>,
+    /// Where jobs stand after this step so far: the engine does not show what is not committed.
+    standings: FxHashMap<JobId, StandingRecord>,
     wakes: Wakes,
 }
 
@@ -62,6 +64,7 @@ impl State {
             batch: Batch::default(),
             events: Vec::new(),
             dropped: FxHashSet::default(),
+            standings: FxHashMap::default(),
             wakes: Wakes::default(),
         };
         let outcome = verb(&mut step);
@@ -131,6 +134,16 @@ impl Step<'_> {
         self.state.token
     }
 
+    /// The job and its record as this step has left them; an error when there is none.
+    pub(super) fn load(&mut self, job: JobId) -> Result<(Job, StandingRecord)> {
+        let Some(record) = self.standings.get(&job).cloned() else {
+            return self.state.load(job);
+        };
+        let spec = self.state.spec(job)?;
+        let standing = record.standing.clone();
+        Ok((Job { spec, standing }, record))
+    }
+
     pub(super) fn put_spec(&mut self, spec: &Arc<JobSpec>) -> Result<()> {
         self.state.index.put_spec(spec);
         self.put(&Key::Spec(spec.id), spec.as_ref())
@@ -142,6 +155,7 @@ impl Step<'_> {
         self.state.index.move_due(job.spec.id, record.due, due);
         record.due = due;
         record.standing.clone_from(&job.standing);
+        self.standings.insert(job.spec.id, record.clone());
         self.put(&Key::Standing(job.spec.id), record)
     }
 

@@ -69,7 +69,7 @@ impl Step<'_> {
         change: Change,
         expected: Option<u64>,
     ) -> Result<Job> {
-        let (mut job, mut record) = self.state.load(id)?;
+        let (mut job, mut record) = self.load(id)?;
         let current = job.spec.version;
         if let Some(expected) = expected.filter(|expected| *expected != current) {
             let name = job.spec.name.to_string();
@@ -109,7 +109,7 @@ impl Step<'_> {
     }
 
     pub(super) fn delete_job(&mut self, id: JobId) -> Result<()> {
-        let (job, mut record) = self.state.load(id)?;
+        let (job, mut record) = self.load(id)?;
         self.state.index.move_due(id, record.due, None);
         self.state.index.forget_spec(id);
         self.state.index.jobs -= 1;
@@ -154,7 +154,7 @@ impl Step<'_> {
             else {
                 break;
             };
-            let (mut job, mut record) = match self.state.load(id) {
+            let (mut job, mut record) = match self.load(id) {
                 Ok(loaded) => loaded,
                 Err(Error::Unavailable(text)) => return Err(Error::Unavailable(text)),
                 Err(unreadable) => {
@@ -187,7 +187,7 @@ impl Step<'_> {
     }
 
     pub(super) fn run_now(&mut self, id: JobId) -> Result<Execution> {
-        let (mut job, mut record) = self.state.load(id)?;
+        let (mut job, mut record) = self.load(id)?;
         let plan = {
             let executions = self.state.index.live_of(id);
             let quiet_hours = self.quiet_hours(&job);
@@ -314,7 +314,7 @@ impl Step<'_> {
         log: Option<Arc<str>>,
         at: Timestamp,
     ) -> Result<Execution> {
-        let mut loaded = match self.state.load(execution.job) {
+        let mut loaded = match self.load(execution.job) {
             Ok(loaded) => Some(loaded),
             Err(Error::NoSuchJob(_)) => None,
             Err(error) => return Err(error),
@@ -356,7 +356,7 @@ impl Step<'_> {
                 self.conclude(&execution, Ending::Cancelled, None, self.now)?;
                 continue;
             }
-            let paused = match self.state.load(execution.job) {
+            let paused = match self.load(execution.job) {
                 Ok((job, _)) => job.standing.paused.is_some() && execution.trigger.is_scheduled(),
                 Err(Error::NoSuchJob(_)) => false,
                 Err(error) => return Err(error),
@@ -402,7 +402,7 @@ impl Step<'_> {
         if !execution.is_live() {
             return Ok(());
         }
-        match self.state.load(execution.job) {
+        match self.load(execution.job) {
             Ok((mut job, mut record)) => {
                 self.cancel(id, cause, Some(&mut record))?;
                 self.follow_up(&mut job)?;
