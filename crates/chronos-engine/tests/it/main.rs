@@ -1,0 +1,3 @@
+//! The engine from outside, on virtual time.
+
+mod world;
