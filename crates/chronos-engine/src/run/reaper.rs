@@ -58,8 +58,9 @@ impl Tick for Reaper {
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
         let (now, passed) = (self.shared.clock.now(), self.shared.clock.monotonic());
         self.rest_after_jump(now, passed);
-        if passed < self.rests_until {
-            return Ok(Some(now.after(self.rests_until - passed)));
+        let rest = self.rests_until.saturating_sub(passed);
+        if !rest.is_zero() {
+            return Ok(Some(now.after(rest)));
         }
         let shared = &self.shared;
         let reaped = shared.store.reap(now, shared.config.batch).await?;

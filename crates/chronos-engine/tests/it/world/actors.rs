@@ -109,13 +109,11 @@ impl Handler for Actor {
                 Act::Skip => scene.close(Outcome::Skipped, Ending::Skipped("planned".into())),
                 Act::WorkLong(until) => {
                     let work = tokio::time::timeout(until, context.token().cancelled());
-                    match work.await {
-                        Err(_) => scene.close(Outcome::Succeeded, Ending::Success),
-                        Ok(()) => {
-                            let failure = Failure::transient("stopped");
-                            scene.close(Outcome::Stopped, Ending::Failed(failure))
-                        }
+                    if work.await.is_err() {
+                        return scene.close(Outcome::Succeeded, Ending::Success);
                     }
+                    let failure = Failure::transient("stopped");
+                    scene.close(Outcome::Stopped, Ending::Failed(failure))
                 }
                 Act::IgnoreEverything(until) => {
                     tokio::time::sleep(until).await;

@@ -1,7 +1,6 @@
 //! The checker: judges a history by what the store and the handlers wrote down.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use chronos_core::audit::{AuditEvent, Decision, Slots};
 use chronos_core::execution::{CancelCause, SkipReason, State};
@@ -10,76 +9,11 @@ use chronos_core::{Execution, ExecutionId, Store, Timestamp};
 
 use super::ledger::{Call, Outcome, SlotKey, slot_of};
 use super::oracle::Oracle;
-use super::stage::{JobRecord, Stage, Version};
+use super::record::{JobRecord, Version};
+use super::stage::Stage;
 
 /// More executions and decisions than any history has.
-const ALL: usize = 1_000_000;
-/// How late a planner or a claim may be in a world without faults.
-const LATE: Duration = Duration::from_secs(15);
-
-/// What a world without faults must not show: work that nobody does.
-pub(super) async fn unsettled(stage: &Stage) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let now = stage.now();
-    for record in &stage.jobs {
-        let live: Vec<Execution> = live_of(stage, record).await;
-        let job = stage.store.job(record.id).await.ok();
-        let paused = job
-            .as_ref()
-            .is_some_and(|job| job.standing.paused.is_some());
-        for execution in &live {
-            let id = execution.id;
-            match &execution.state {
-                State::Running(running) if running.lease.expires_at <= now => {
-                    found.insert(format!("{id} runs on an expired lease"));
-                }
-                State::Running(running) if !stage.ledger.lock().is_active(id) => {
-                    found.insert(format!("{id} runs nowhere, for {}", running.lease.worker));
-                }
-                State::Queued { held: false }
-                    if execution.run_at.after(LATE) < now && stage.has_room() =>
-                {
-                    found.insert(format!("{id} waits since {}", execution.run_at));
-                }
-                State::Queued { held: true } => {
-                    let behind = live.iter().any(|other| !other.is_held());
-                    if !behind && !(paused && execution.trigger.is_scheduled()) {
-                        found.insert(format!("{id} is held by nothing"));
-                    }
-                }
-                _ => {}
-            }
-        }
-        let Some(job) = job else { continue };
-        if job.due_at().is_some_and(|due| due.after(LATE) < now) {
-            found.insert(format!("{} is due since {:?}", record.id, job.due_at()));
-        }
-        let waits = live.iter().any(|live| live.trigger.is_scheduled());
-        if job.standing.enabled && job.standing.next_slot.is_none() && !waits {
-            found.insert(format!("{} waits for no slot and no run", record.id));
-        }
-    }
-    found
-}
-
-/// What is alive and not merely held by a pause.
-pub(super) async fn alive(stage: &Stage) -> Vec<Execution> {
-    let mut alive = Vec::new();
-    for record in &stage.jobs {
-        let live = live_of(stage, record).await;
-        alive.extend(
-            live.into_iter()
-                .filter(|live| !(live.is_held() && live.trigger.is_scheduled())),
-        );
-    }
-    alive
-}
-
-async fn live_of(stage: &Stage, record: &JobRecord) -> Vec<Execution> {
-    let executions = stage.store.executions(record.id, None, ALL).await.unwrap();
-    executions.into_iter().filter(Execution::is_live).collect()
-}
-
+pub(super) const ALL: usize = 1_000_000;
 /// Judges the whole history; what is wrong ends up in the ledger.
 pub(super) async fn judge(stage: &Stage) {
     let audit = stage.store.audit(0, ALL).await.unwrap();
@@ -100,7 +34,7 @@ pub(super) async fn judge(stage: &Stage) {
         let job = stage.store.job(record.id).await.ok();
         let last_slot = match (&job, record.deleted) {
             (Some(job), _) => job.standing.last_slot,
-            (None, deleted) => deleted.flatten(),
+            (None, deleted) => deleted,
         };
         case.judge_slots(record, &rows, &events, last_slot);
         case.judge_reasons(record, &events);
@@ -235,14 +169,14 @@ impl Case {
         }
         for attempts in slots.values_mut() {
             attempts.sort_by_key(|row| row.attempt);
-            let (mut failed, mut lost) = (0, 0);
+            let (mut failures, mut losses) = (0, 0);
             let mut token = None;
             for (number, row) in (1..).zip(attempts.iter()) {
                 self.require(row.attempt == number, || {
                     format!("I4: attempts of one slot: {attempts:?}")
                 });
-                self.require((row.retry, row.lost) == (failed, lost), || {
-                    format!("I4: {failed} failed and {lost} lost before {row:?}")
+                self.require((row.retry, row.lost) == (failures, losses), || {
+                    format!("I4: {failures} failed and {losses} lost before {row:?}")
                 });
                 let own = row.run().map(|run| run.token);
                 self.require(own.is_none() || own > token, || {
@@ -250,8 +184,8 @@ impl Case {
                 });
                 token = token.max(own);
                 match goes_on(row) {
-                    Some(Loss::Failed) => failed += 1,
-                    Some(Loss::Lost) => lost += 1,
+                    Some(Loss::Failed) => failures += 1,
+                    Some(Loss::Lost) => losses += 1,
                     Some(Loss::Interrupted) => {}
                     None => self.require(attempts.len() == number as usize, || {
                         format!("I4: attempts after an end: {attempts:?}")

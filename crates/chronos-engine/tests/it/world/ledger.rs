@@ -223,27 +223,24 @@ impl Inner {
         hold: Hold,
         answer: &Result<Execution, chronos_core::store::Error>,
     ) {
-        let held = self.holds(&hold);
-        match answer {
-            Ok(execution) => {
-                self.require(held, || {
-                    format!("I5: a stale result was accepted: {execution:?}")
-                });
-                self.over(execution);
-            }
-            Err(_) => {
-                self.count("stale results refused");
-                self.require(!held, || format!("I6: a good result was refused: {hold:?}"));
-            }
+        let good = self.holds(&hold);
+        if let Ok(execution) = answer {
+            self.require(good, || {
+                format!("I5: a stale result was accepted: {execution:?}")
+            });
+            self.over(execution);
+        } else {
+            self.count("stale results refused");
+            self.require(!good, || format!("I6: a good result was refused: {hold:?}"));
         }
     }
 
     pub(super) fn renewed(&mut self, hold: Hold, lost: bool) {
-        let held = self.holds(&hold);
+        let good = self.holds(&hold);
         if lost {
             self.count("stale renewals refused");
         }
-        self.require(held != lost, || {
+        self.require(good != lost, || {
             format!("I5: renewal of {hold:?} answered wrongly (lost: {lost})")
         });
     }
@@ -279,7 +276,7 @@ impl Inner {
         let holder = self.running.get(&id).map(|(worker, ..)| worker.clone());
         // A clock that jumped may have ended leases and time limits before their time.
         let window = self.lease * 2 + Duration::from_secs(20);
-        let jumped = self.jumped.is_some_and(|at| call.started - at <= window);
+        let jumped = self.jumped.is_some_and(|at| call.started <= at + window);
         self.require(jumped || holder.as_ref() == Some(&call.worker), || {
             format!("F11: called without the lease, which {holder:?} holds: {call:?}")
         });

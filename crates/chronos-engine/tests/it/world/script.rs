@@ -127,7 +127,7 @@ impl Script {
             })
             .collect();
         for _ in 0..rng.usize(10..=40) {
-            let at = Duration::from_millis(rng.u64(1..length.as_millis() as u64));
+            let at = Duration::from_millis(rng.u64(1..length.as_secs() * 1_000));
             script_event(&mut rng, &policies, engines, terms.lease, at, &mut events);
         }
         events.sort_by_key(|(at, _)| *at);
@@ -215,9 +215,9 @@ fn policies() -> Vec<QuietHours> {
         (Mode::Defer, "12:06", "12:11"),
     ]
     .into_iter()
-    .enumerate()
-    .map(|(index, (mode, start, end))| QuietHours {
-        id: PolicyId::new(Timestamp::EPOCH, [index as u8; 10]),
+    .zip(0_u8..)
+    .map(|((mode, start, end), index)| QuietHours {
+        id: PolicyId::new(Timestamp::EPOCH, [index; 10]),
         name: format!("quiet {index}"),
         zone: Zone::UTC,
         windows: vec![window(start, end)],

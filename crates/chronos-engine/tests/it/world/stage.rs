@@ -8,7 +8,7 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::policy::OverlapPolicy;
 use chronos_core::store::Error;
-use chronos_core::{Job, JobId, JobSpec, Store, Timestamp, WorkerId};
+use chronos_core::{Execution, Job, JobId, JobSpec, Store, Timestamp, WorkerId};
 use chronos_engine::run::Engine;
 use chronos_engine::{CancellationToken, Clock, VirtualClock};
 use chronos_store::{EmbeddedStore, Retention};
@@ -18,31 +18,15 @@ use super::actors::{Cast, Witness};
 use super::checker;
 use super::faults::{Link, Weather};
 use super::ledger::Ledger;
+use super::liveness;
 use super::oracle::Oracle;
+use super::record::{JobRecord, Version};
 use super::script::{Event, JobScript, ORIGIN, Script};
 
 /// Jobs that a history may have; more are not made.
 const MOST_JOBS: usize = 8;
 /// After the faults are over, what still runs must end within this.
-const DRAIN: Duration = Duration::from_mins(20);
-
-/// A job of the world with everything it was ever asked to be.
-pub(super) struct JobRecord {
-    pub(super) id: JobId,
-    pub(super) versions: Vec<Version>,
-    /// The last slot accounted for when it was deleted.
-    pub(super) deleted: Option<Option<Timestamp>>,
-}
-
-/// A job between two edits: its slots are those after one instant and not after another.
-pub(super) struct Version {
-    pub(super) oracle: Oracle,
-    pub(super) spec: Arc<JobSpec>,
-    pub(super) after: Timestamp,
-    pub(super) until: Option<Timestamp>,
-    /// Its first slot, as the store said.
-    pub(super) first: Option<Timestamp>,
-}
+const DRAIN: Duration = Duration::from_secs(1_200);
 
 struct Seat {
     engine: Engine,
@@ -224,7 +208,9 @@ impl Stage {
                     versions: Vec::new(),
                     deleted: None,
                 };
-                record.versions.push(version(script.oracle(now), &job, now));
+                record
+                    .versions
+                    .push(Version::begin(script.oracle(now), &job, now));
                 self.admit_as(&job);
                 self.jobs.push(record);
             }
@@ -274,21 +260,7 @@ impl Stage {
             Ok(job) => {
                 self.admit_as(&job);
                 let bound = job.standing.last_slot.map_or(now, |last| last.max(now));
-                let mut next = version(oracle, &job, bound);
-                let record = &mut self.jobs[number];
-                let open = record.versions.iter_mut();
-                for before in open.filter(|version| version.until.is_none()) {
-                    if before.spec.schedule == job.spec.schedule {
-                        next.after = before.after;
-                        next.first = before.first;
-                    } else {
-                        // A job that has run as often as it may has no slots any more.
-                        let is_bounded = before.spec.schedule.max_runs().is_some();
-                        let last = job.standing.last_slot.unwrap_or(Timestamp::MIN);
-                        before.until = Some(if is_bounded { last } else { bound });
-                    }
-                }
-                record.versions.push(next);
+                self.jobs[number].replace(oracle, &job, bound);
             }
             Err(Error::Invalid(_)) => {}
             Err(error) => self.ledger.lock().violation(format!("edit: {error}")),
@@ -314,7 +286,7 @@ impl Stage {
         let id = self.jobs[number].id;
         let job = self.store.job(id).await.unwrap();
         self.store.delete_job(id, self.now()).await.unwrap();
-        self.jobs[number].deleted = Some(job.standing.last_slot);
+        self.jobs[number].deleted = job.standing.last_slot.or(Some(Timestamp::MIN));
     }
 
     async fn run_now(&mut self, number: usize) {
@@ -333,10 +305,7 @@ impl Stage {
             return;
         };
         let newest = self.store.executions(self.jobs[number].id, None, 5).await;
-        let live = newest
-            .unwrap()
-            .into_iter()
-            .find(|execution| execution.is_live());
+        let live = newest.unwrap().into_iter().find(Execution::is_live);
         if let Some(live) = live {
             let cancelled = self.store.cancel(live.id, CancelCause::User, self.now());
             cancelled.await.unwrap();
@@ -383,9 +352,9 @@ impl Stage {
             let text = "I11: an engine that was told to stop still has not".into();
             self.ledger.lock().violation(text);
         }
-        let before = checker::unsettled(self).await;
+        let before = liveness::unsettled(self).await;
         tokio::time::sleep(Duration::from_secs(3)).await;
-        let after = checker::unsettled(self).await;
+        let after = liveness::unsettled(self).await;
         for text in after.intersection(&before) {
             self.ledger.lock().violation(format!("I11: {text}"));
         }
@@ -399,7 +368,7 @@ impl Stage {
         }
         let mut waited = Duration::ZERO;
         loop {
-            let alive = checker::alive(self).await;
+            let alive = liveness::alive(self).await;
             if alive.is_empty() {
                 return;
             }
@@ -411,20 +380,5 @@ impl Stage {
             tokio::time::sleep(wait).await;
             waited += wait;
         }
-    }
-}
-
-fn version(oracle: Oracle, job: &Job, bound: Timestamp) -> Version {
-    let after = match oracle {
-        // A one-time instant just past is late, not absent.
-        Oracle::Once(_) => job.standing.last_slot.unwrap_or(Timestamp::MIN),
-        Oracle::Every { .. } | Oracle::FromEnd(_) => bound,
-    };
-    Version {
-        oracle,
-        spec: job.spec.clone(),
-        after,
-        until: None,
-        first: job.standing.next_slot,
     }
 }
