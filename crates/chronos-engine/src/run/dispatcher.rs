@@ -12,6 +12,8 @@ use chronos_core::job::Target;
 use chronos_core::plan::Ending;
 use chronos_core::store::{self, Claim, Hold, Terms};
 use futures::FutureExt;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use super::roster::Entry;
 use super::{Shared, Tick};
@@ -20,11 +22,29 @@ use crate::handler::{Handler, JobContext};
 /// Claims executions whose time has come and starts them, as many as there is room for.
 pub struct Dispatcher {
     shared: Arc<Shared>,
+    intake: CancellationToken,
 }
 
 impl Dispatcher {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+    pub(super) fn new(shared: Arc<Shared>, intake: CancellationToken) -> Self {
+        Self { shared, intake }
+    }
+
+    /// Whether runs claimed then may still begin now: an answer may come after the lease it speaks
+    /// of, or after this engine was told to stop.
+    fn may_begin(&self, claimed_at: Duration) -> bool {
+        let age = self.shared.clock.monotonic().saturating_sub(claimed_at);
+        age < self.shared.fence() && !self.intake.is_cancelled()
+    }
+
+    async fn hand_back(&self, claims: &[Claim]) -> store::Result<()> {
+        warn!(
+            claims = claims.len(),
+            "Claims handed back: it is too late to begin them"
+        );
+        let holds: Vec<Hold> = claims.iter().map(|claim| claim.hold).collect();
+        let shared = &self.shared;
+        shared.store.release(&holds, shared.clock.now()).await
     }
 
     fn start(&self, claim: Claim, claimed_at: Duration) {
@@ -76,6 +96,11 @@ impl Tick for Dispatcher {
             .claim(&shared.config.worker, terms, limit)
             .await?;
         if !claimed.claims.is_empty() {
+            if !self.may_begin(claimed_at) {
+                // Left alone they would be reaped, so a hand-back that fails only costs time.
+                self.hand_back(&claimed.claims).await?;
+                return Ok(claimed.next);
+            }
             shared.observer.started(&claimed.claims);
             for claim in claimed.claims {
                 self.start(claim, claimed_at);

@@ -51,7 +51,8 @@ impl Keeper {
         };
         let renewing = shared.store.renew(&holds, terms);
         // A store that does not answer must not keep us from giving up in time.
-        let patience = config.heartbeat.min(config.lease / 3);
+        let stale_at = shared.roster.oldest_renewal().unwrap_or(begun) + self.shared.fence();
+        let patience = config.heartbeat.min(stale_at.saturating_sub(begun));
         let renewals = match tokio::time::timeout(patience, renewing).await {
             Ok(Ok(renewals)) => renewals,
             Ok(Err(error)) => return self.renewal_failed(&error),
@@ -71,6 +72,7 @@ impl Keeper {
                         warn!(job = %entry.spec.name, "Run given up: its lease was taken");
                         entry.abort();
                         shared.observer.lost(&entry.spec);
+                        shared.bells.claim.notify_one();
                     });
                 }
             }
@@ -88,26 +90,19 @@ impl Keeper {
         for entry in self
             .shared
             .roster
-            .take_stale(self.shared.clock.monotonic(), self.fence())
+            .take_stale(self.shared.clock.monotonic(), self.shared.fence())
         {
             warn!(job = %entry.spec.name, "Run given up: its lease could not be renewed in time");
             entry.abort();
             self.shared.observer.lost(&entry.spec);
+            self.shared.bells.claim.notify_one();
         }
-    }
-
-    /// The age at which a lease counts as lost.
-    fn fence(&self) -> Duration {
-        self.shared
-            .config
-            .lease
-            .saturating_sub(self.shared.config.lease_margin)
     }
 
     /// When something must be done next, if anything runs.
     fn next(&self) -> Option<Timestamp> {
         let roster = &self.shared.roster;
-        let stale_at = roster.oldest_renewal()? + self.fence();
+        let stale_at = roster.oldest_renewal()? + self.shared.fence();
         let wake = self
             .next_heartbeat
             .min(stale_at)

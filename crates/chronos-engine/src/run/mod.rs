@@ -22,6 +22,7 @@ use chronos_core::{Execution, JobSpec, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::clock::Clock;
 use crate::handler::Handler;
@@ -101,6 +102,13 @@ pub(crate) struct Shared {
     pub(crate) runs: CancellationToken,
 }
 
+impl Shared {
+    /// The age at which a lease that was not renewed counts as lost.
+    fn fence(&self) -> Duration {
+        self.config.lease.saturating_sub(self.config.lease_margin)
+    }
+}
+
 /// What wakes each loop.
 #[derive(Default)]
 pub(crate) struct Bells {
@@ -165,7 +173,7 @@ impl Engine {
             turn::run(tick, shared.clock.clone(), bell.clone(), stop.clone())
         };
         let planner: Box<dyn Tick> = Box::new(Planner::new(shared.clone()));
-        let dispatcher: Box<dyn Tick> = Box::new(Dispatcher::new(shared.clone()));
+        let dispatcher: Box<dyn Tick> = Box::new(Dispatcher::new(shared.clone(), intake.clone()));
         let keeper: Box<dyn Tick> = Box::new(Keeper::new(shared.clone()));
         let finisher: Box<dyn Tick> = Box::new(Finisher::new(shared.clone()));
         let reaper: Box<dyn Tick> = Box::new(Reaper::new(shared.clone()));
@@ -195,7 +203,7 @@ impl Engine {
     /// Gives back how many had to be aborted.
     pub async fn stop(mut self, grace: Duration) -> usize {
         self.intake.cancel();
-        while self.intake_loops.join_next().await.is_some() {}
+        join(&mut self.intake_loops).await;
         self.shared.runs.cancel();
         let idle = self.shared.roster.idle();
         let aborted = match tokio::time::timeout(grace, idle).await {
@@ -203,7 +211,7 @@ impl Engine {
             Err(_) => keeper::interrupt_all(&self.shared),
         };
         self.upkeep.cancel();
-        while self.upkeep_loops.join_next().await.is_some() {}
+        join(&mut self.upkeep_loops).await;
         aborted
     }
 
@@ -212,6 +220,19 @@ impl Engine {
         self.intake_loops.abort_all();
         self.upkeep_loops.abort_all();
         self.shared.roster.abort_all();
+    }
+}
+
+/// A loop that is stopped may wait for the store this long; then its turn is cut short.
+const LAST_TURN: Duration = Duration::from_secs(10);
+
+/// Waits for stopped loops to end. A store that does not answer must not keep a node from stopping:
+/// what a turn cut short leaves behind is found again like what a crash leaves.
+async fn join(loops: &mut JoinSet<()>) {
+    let joined = async { while loops.join_next().await.is_some() {} };
+    if tokio::time::timeout(LAST_TURN, joined).await.is_err() {
+        warn!("Loops did not end in time: the store does not answer");
+        loops.shutdown().await;
     }
 }
 

@@ -1,3 +1,4 @@
-//! The engine's promises, on virtual time.
+//! The integration tests of the engine and the library form, one binary.
 
 mod service;
+mod world;

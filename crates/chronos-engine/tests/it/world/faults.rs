@@ -1,0 +1,326 @@
+//! Faults: a store that fails, answers late or hangs, as its history's seed says.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chronos_core::audit::AuditEvent;
+use chronos_core::execution::CancelCause;
+use chronos_core::plan::Change;
+use chronos_core::policy::QuietHours;
+use chronos_core::store::{
+    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Terms, WakeHook,
+};
+use chronos_core::{
+    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, WorkerId,
+};
+use chronos_engine::clock::Clock;
+use fastrand::Rng;
+use tokio::sync::Notify;
+
+use super::ledger::Ledger;
+
+/// One engine's way to the store.
+pub(super) struct Link {
+    pub(super) worker: WorkerId,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) clock: Arc<dyn Clock>,
+    inner: Arc<dyn Store>,
+    weather: Arc<Weather>,
+    frozen: AtomicBool,
+    thaw: Notify,
+    rng: Mutex<Rng>,
+}
+
+/// What is wrong with the store for everyone.
+pub(super) struct Weather {
+    /// Out of a thousand calls, how many go wrong.
+    pub(super) fault_rate: AtomicU64,
+    /// Whether every call fails.
+    pub(super) outage: AtomicBool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    None,
+    /// It fails and nothing happened.
+    Before,
+    /// It fails and yet it happened.
+    After,
+    /// It happens late.
+    LateStep(Duration),
+    /// It happens, and the answer is late.
+    LateAnswer(Duration),
+}
+
+impl Link {
+    pub(super) fn new(
+        worker: WorkerId,
+        inner: Arc<dyn Store>,
+        ledger: Arc<Ledger>,
+        clock: Arc<dyn Clock>,
+        weather: Arc<Weather>,
+        seed: u64,
+    ) -> Self {
+        Self {
+            worker,
+            ledger,
+            clock,
+            inner,
+            weather,
+            frozen: AtomicBool::new(false),
+            thaw: Notify::new(),
+            rng: Mutex::new(Rng::with_seed(seed)),
+        }
+    }
+
+    /// Cuts the engine off, or lets it back: its calls hang meanwhile.
+    pub(super) fn freeze(&self, frozen: bool) {
+        self.frozen.store(frozen, SeqCst);
+        self.thaw.notify_waiters();
+    }
+
+    /// Waits until the engine is not cut off. Waiters go on in the order they came, or a history
+    /// would not replay.
+    async fn thawed(&self) {
+        while self.frozen.load(SeqCst) {
+            self.thaw.notified().await;
+        }
+    }
+
+    /// By how much the wall clock leads the time that has passed, in microseconds.
+    fn lead(&self) -> i64 {
+        let passed = Timestamp::EPOCH.after(self.clock.monotonic());
+        self.clock.now().as_micros() - passed.as_micros()
+    }
+
+    fn draw(&self) -> Fault {
+        if self.weather.outage.load(SeqCst) {
+            return Fault::Before;
+        }
+        let rate = self.weather.fault_rate.load(SeqCst);
+        let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        if rate == 0 || rng.u64(..1_000) >= rate {
+            return Fault::None;
+        }
+        let delay = Duration::from_millis(1 << rng.u32(0..=15));
+        match rng.u8(..4) {
+            0 => Fault::Before,
+            1 => Fault::After,
+            2 => Fault::LateStep(delay),
+            _ => Fault::LateAnswer(delay),
+        }
+    }
+
+    /// Makes a call under today's faults. `judge` sees what the step did when it did it.
+    async fn call<T>(
+        &self,
+        verb: &'static str,
+        step: impl Future<Output = Result<T>>,
+        judge: impl FnOnce(&T),
+    ) -> Result<T> {
+        if !self.ledger.lock().called() {
+            std::future::pending::<()>().await;
+        }
+        let lead = self.lead();
+        self.thawed().await;
+        let fault = self.draw();
+        if !matches!(fault, Fault::None) {
+            let mut ledger = self.ledger.lock();
+            ledger.count(verb);
+            let at = self.clock.monotonic();
+            ledger.note(at, format_args!("{}: {verb} meets {fault:?}", self.worker));
+        }
+        let failed = || Error::Unavailable("planned fault".into());
+        if let Fault::LateStep(delay) = fault {
+            tokio::time::sleep(delay).await;
+            self.thawed().await;
+        }
+        if matches!(fault, Fault::Before) {
+            return Err(failed());
+        }
+        if self.lead() < lead {
+            // The step speaks of a time that is still to come.
+            self.ledger.lock().jumped = Some(self.clock.monotonic());
+        }
+        let done = step.await;
+        if let Ok(done) = &done {
+            judge(done);
+        }
+        match fault {
+            Fault::After => return Err(failed()),
+            Fault::LateAnswer(delay) => {
+                tokio::time::sleep(delay).await;
+                self.thawed().await;
+            }
+            Fault::None | Fault::Before | Fault::LateStep(_) => {}
+        }
+        done
+    }
+}
+
+#[async_trait]
+impl Store for Link {
+    async fn fire_due(&self, now: Timestamp, limit: usize) -> Result<Fired> {
+        let judge = |fired: &Fired| self.ledger.lock().fired(fired, now, limit);
+        self.call("faults in fire_due", self.inner.fire_due(now, limit), judge)
+            .await
+    }
+
+    async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
+        let step = self.inner.claim(worker, terms, limit);
+        self.call("faults in claim", step, |claimed| {
+            self.ledger.lock().claimed(worker, claimed, terms, limit);
+        })
+        .await
+    }
+
+    async fn renew(&self, holds: &[Hold], terms: Terms) -> Result<Vec<Renewal>> {
+        let step = self.inner.renew(holds, terms);
+        self.call("faults in renew", step, |renewals| {
+            for (hold, renewal) in holds.iter().zip(renewals) {
+                let lost = *renewal == Renewal::Lost;
+                self.ledger.lock().renewed(*hold, lost);
+            }
+        })
+        .await
+    }
+
+    async fn finish(
+        &self,
+        finishes: Vec<Finish>,
+        now: Timestamp,
+    ) -> Result<Vec<Result<Execution>>> {
+        let holds: Vec<Hold> = finishes.iter().map(|finish| finish.hold).collect();
+        let step = self.inner.finish(finishes, now);
+        self.call("faults in finish", step, |answers| {
+            for (hold, answer) in holds.iter().zip(answers) {
+                self.ledger.lock().finished(*hold, answer);
+            }
+        })
+        .await
+    }
+
+    async fn release(&self, holds: &[Hold], now: Timestamp) -> Result<()> {
+        let step = self.inner.release(holds, now);
+        self.call("faults in release", step, |()| {
+            let mut ledger = self.ledger.lock();
+            ledger.count("claims released");
+            ledger.released(holds);
+        })
+        .await
+    }
+
+    async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped> {
+        let judge = |reaped: &Reaped| self.ledger.lock().reaped(reaped, limit);
+        self.call("faults in reap", self.inner.reap(now, limit), judge)
+            .await
+    }
+
+    // The rest is not an engine's business; the world calls it on the store itself.
+
+    async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job> {
+        self.inner.create_job(spec, now).await
+    }
+
+    async fn amend_job(
+        &self,
+        job: JobId,
+        change: Change,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Job> {
+        self.inner.amend_job(job, change, expected, now).await
+    }
+
+    async fn delete_job(&self, job: JobId, now: Timestamp) -> Result<()> {
+        self.inner.delete_job(job, now).await
+    }
+
+    async fn job(&self, job: JobId) -> Result<Job> {
+        self.inner.job(job).await
+    }
+
+    async fn job_named(&self, owner: &str, name: &str) -> Result<Option<Job>> {
+        self.inner.job_named(owner, name).await
+    }
+
+    async fn jobs(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>> {
+        self.inner.jobs(after, limit).await
+    }
+
+    async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {
+        self.inner.run_now(job, now).await
+    }
+
+    async fn cancel(
+        &self,
+        execution: ExecutionId,
+        cause: CancelCause,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.inner.cancel(execution, cause, now).await
+    }
+
+    async fn execution(&self, execution: ExecutionId) -> Result<Execution> {
+        self.inner.execution(execution).await
+    }
+
+    async fn executions(
+        &self,
+        job: JobId,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>> {
+        self.inner.executions(job, before, limit).await
+    }
+
+    async fn dead_letters(
+        &self,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>> {
+        self.inner.dead_letters(before, limit).await
+    }
+
+    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>> {
+        self.inner.audit(after, limit).await
+    }
+
+    async fn put_policy(&self, policy: QuietHours) -> Result<()> {
+        self.inner.put_policy(policy).await
+    }
+
+    async fn policies(&self) -> Result<Vec<QuietHours>> {
+        self.inner.policies().await
+    }
+
+    async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
+        self.inner.delete_policy(policy).await
+    }
+
+    async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {
+        self.inner.save_checkpoint(hold, checkpoint).await
+    }
+
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        self.inner.checkpoint(job).await
+    }
+
+    async fn stats(&self) -> Result<Stats> {
+        self.inner.stats().await
+    }
+
+    async fn flush(&self) -> Result<()> {
+        self.inner.flush().await
+    }
+
+    async fn compact(&self) -> Result<()> {
+        self.inner.compact().await
+    }
+
+    fn watch(&self, hook: WakeHook) {
+        self.inner.watch(hook);
+    }
+}
