@@ -10,7 +10,11 @@ const THIRTY_YEARS: i64 = 30 * 365 * 86_400;
 async fn a_clock_that_jumps_thirty_years_neither_stops_nor_floods_the_scheduler() {
     let lab = Lab::new();
     let mut books = Vec::new();
-    for policy in [CatchUpPolicy::Skip, CatchUpPolicy::RunOnce] {
+    for policy in [
+        CatchUpPolicy::Skip,
+        CatchUpPolicy::RunOnce,
+        CatchUpPolicy::run_all_capped(20).unwrap(),
+    ] {
         for kind in ["cron", "interval"] {
             let book = Book::default();
             let name = format!("{kind} {policy:?}");
