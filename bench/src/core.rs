@@ -22,22 +22,12 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Figure>> {
     for (expression, zone) in [("* * * * * *", "UTC"), ("0 9 * * 1-5", "Europe/Berlin")] {
         let job = job(expression, zone)?;
         let name = format!("plan: {expression} {zone}, on time");
-        figures.push(Figure::new(
-            name,
-            plan_on_time(&job),
-            "ns",
-            Goal::AtMost(3_000.0),
-        ));
+        figures.push(Figure::new(name, plan_on_time(&job), "ns", Goal::AtMost(3_000.0)));
     }
     let job = job("* * * * * *", "UTC")?;
     let day = plan_backlog(&job, Duration::from_hours(24));
     let decade = plan_backlog(&job, Duration::from_hours(24 * 3_653));
-    figures.push(Figure::new(
-        "plan: a day's backlog of every second",
-        day,
-        "ns",
-        Goal::None,
-    ));
+    figures.push(Figure::new("plan: a day's backlog of every second", day, "ns", Goal::None));
     figures.push(Figure::new(
         "plan: ten years' backlog ÷ a day's",
         decade / day,
@@ -53,10 +43,7 @@ fn job(expression: &str, zone: &str) -> anyhow::Result<Job> {
     let schedule = Schedule::cron(expression, Zone::parse(zone)?)?;
     let start = START.after(Duration::from_hours(24 * 20_000));
     let id = JobId::new(start, [1; 10]);
-    Ok(Job::new(
-        JobSpec::new(id, "measured", schedule, start),
-        start,
-    )?)
+    Ok(Job::new(JobSpec::new(id, "measured", schedule, start), start)?)
 }
 
 /// The average over a walk from slot to slot.

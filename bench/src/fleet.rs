@@ -29,24 +29,9 @@ pub(crate) async fn registration() -> anyhow::Result<Vec<Figure>> {
     let idle = (cpu_seconds()? - cpu) / IDLE.as_secs_f64() * 100.0;
     scheduler.shutdown().await?;
     Ok(vec![
-        Figure::new(
-            "100,000 jobs: registration",
-            rate,
-            "jobs/s",
-            Goal::AtLeast(100_000.0),
-        ),
-        Figure::new(
-            "100,000 jobs: memory a job",
-            each,
-            "bytes",
-            Goal::AtMost(1_024.0),
-        ),
-        Figure::new(
-            "100,000 jobs: CPU while none is due",
-            idle,
-            "%",
-            Goal::AtMost(0.5),
-        ),
+        Figure::new("100,000 jobs: registration", rate, "jobs/s", Goal::AtLeast(100_000.0)),
+        Figure::new("100,000 jobs: memory a job", each, "bytes", Goal::AtMost(1_024.0)),
+        Figure::new("100,000 jobs: CPU while none is due", idle, "%", Goal::AtMost(0.5)),
     ])
 }
 
@@ -64,10 +49,7 @@ pub(crate) struct Starts {
 impl Starts {
     pub(crate) fn new() -> Arc<Self> {
         let runs = (0..HERD).map(|_| (0..SECONDS * 2).map(|_| AtomicU32::new(0)).collect());
-        Arc::new(Self {
-            runs: runs.collect(),
-            origin: wall_micros() / 1_000_000 * 1_000_000,
-        })
+        Arc::new(Self { runs: runs.collect(), origin: wall_micros() / 1_000_000 * 1_000_000 })
     }
 
     /// Notes a run for the slot `slot_micros`; the lag is kept in microseconds, plus one.
@@ -89,21 +71,11 @@ impl Starts {
     /// first in which everyone ran.
     pub(crate) fn judge(&self) -> (Vec<f64>, usize, usize) {
         let slots = self.runs[0].len();
-        let everyone = |slot: usize| {
-            self.runs
-                .iter()
-                .all(|job| job[slot].load(Ordering::Relaxed) != 0)
-        };
-        let ran = |slot: usize| {
-            self.runs
-                .iter()
-                .any(|job| job[slot].load(Ordering::Relaxed) != 0)
-        };
+        let everyone =
+            |slot: usize| self.runs.iter().all(|job| job[slot].load(Ordering::Relaxed) != 0);
+        let ran = |slot: usize| self.runs.iter().any(|job| job[slot].load(Ordering::Relaxed) != 0);
         let first = (0..slots).find(|slot| everyone(*slot)).unwrap_or(slots);
-        let end = (first..slots)
-            .rev()
-            .find(|slot| ran(*slot))
-            .map_or(first, |last| last);
+        let end = (first..slots).rev().find(|slot| ran(*slot)).map_or(first, |last| last);
         let (mut lags, mut missed, mut doubled) = (Vec::new(), 0, 0);
         // The last second may have been cut off by the shutdown.
         for slot in first..end {
@@ -124,9 +96,7 @@ impl Starts {
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 pub(crate) fn wall_micros() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(0)
 }
 
@@ -155,42 +125,12 @@ pub(crate) fn herd_figures(name: &str, starts: &Starts, cpu: f64, ours: bool) ->
     let (lags, missed, doubled) = starts.judge();
     let goal = |most| if ours { Goal::AtMost(most) } else { Goal::None };
     vec![
-        Figure::new(
-            format!("{name}: runs judged"),
-            lags.len() as f64,
-            "runs",
-            Goal::None,
-        ),
-        Figure::new(
-            format!("{name}: start lag p50"),
-            percentile(&lags, 0.5),
-            "ms",
-            Goal::None,
-        ),
-        Figure::new(
-            format!("{name}: start lag p99"),
-            percentile(&lags, 0.99),
-            "ms",
-            goal(50.0),
-        ),
-        Figure::new(
-            format!("{name}: start lag max"),
-            percentile(&lags, 1.0),
-            "ms",
-            Goal::None,
-        ),
+        Figure::new(format!("{name}: runs judged"), lags.len() as f64, "runs", Goal::None),
+        Figure::new(format!("{name}: start lag p50"), percentile(&lags, 0.5), "ms", Goal::None),
+        Figure::new(format!("{name}: start lag p99"), percentile(&lags, 0.99), "ms", goal(50.0)),
+        Figure::new(format!("{name}: start lag max"), percentile(&lags, 1.0), "ms", Goal::None),
         Figure::new(format!("{name}: missed"), missed as f64, "runs", goal(0.0)),
-        Figure::new(
-            format!("{name}: doubled"),
-            doubled as f64,
-            "runs",
-            goal(0.0),
-        ),
-        Figure::new(
-            format!("{name}: CPU for the herd"),
-            cpu,
-            "CPU s",
-            Goal::None,
-        ),
+        Figure::new(format!("{name}: doubled"), doubled as f64, "runs", goal(0.0)),
+        Figure::new(format!("{name}: CPU for the herd"), cpu, "CPU s", Goal::None),
     ]
 }

@@ -33,17 +33,12 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "registration" => runtime()?.block_on(fleet::registration()),
         "herd" => runtime()?.block_on(fleet::herd()),
         "peer-herd" => runtime()?.block_on(peer::herd()),
-        other => bail!(
-            "unknown scenario \"{other}\"; there are {}",
-            SCENARIOS.join(", ")
-        ),
+        other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }
 }
 
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?)
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
 fn run_all() -> anyhow::Result<ExitCode> {
@@ -53,17 +48,10 @@ fn run_all() -> anyhow::Result<ExitCode> {
         eprintln!("measuring {scenario} …");
         let output = Command::new(&program).arg(scenario).output()?;
         if !output.status.success() {
-            bail!(
-                "{scenario} failed:\n{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+            bail!("{scenario} failed:\n{}", String::from_utf8_lossy(&output.stderr));
         }
         report.read(&String::from_utf8_lossy(&output.stdout))?;
     }
     report.compare_with_peer();
-    Ok(if report.print() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if report.print() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

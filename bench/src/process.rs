@@ -5,11 +5,7 @@ use anyhow::Context;
 /// Bytes of memory in use.
 pub(crate) fn resident_bytes() -> anyhow::Result<f64> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;
-    let pages: f64 = statm
-        .split_whitespace()
-        .nth(1)
-        .context("no resident size")?
-        .parse()?;
+    let pages: f64 = statm.split_whitespace().nth(1).context("no resident size")?.parse()?;
     Ok(pages * 4_096.0)
 }
 
@@ -22,10 +18,7 @@ pub(crate) fn cpu_seconds() -> anyhow::Result<f64> {
         let Ok(schedstat) = std::fs::read_to_string(path) else {
             continue;
         };
-        let used = schedstat
-            .split_whitespace()
-            .next()
-            .and_then(|used| used.parse::<f64>().ok());
+        let used = schedstat.split_whitespace().next().and_then(|used| used.parse::<f64>().ok());
         nanos += used.unwrap_or(0.0);
     }
     Ok(nanos / 1e9)

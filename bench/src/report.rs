@@ -24,12 +24,7 @@ pub(crate) enum Goal {
 
 impl Figure {
     pub(crate) fn new(name: impl Into<String>, value: f64, unit: &'static str, goal: Goal) -> Self {
-        Self {
-            name: name.into(),
-            value,
-            unit,
-            goal,
-        }
+        Self { name: name.into(), value, unit, goal }
     }
 
     fn met(&self) -> bool {
@@ -42,10 +37,7 @@ impl Figure {
 }
 
 /// Hands figures from a scenario's process to the one that prints them.
-#[expect(
-    clippy::print_stdout,
-    reason = "printing figures is what this program is for"
-)]
+#[expect(clippy::print_stdout, reason = "printing figures is what this program is for")]
 pub(crate) fn emit(figures: &[Figure]) {
     for figure in figures {
         let (kind, limit) = match figure.goal {
@@ -53,10 +45,7 @@ pub(crate) fn emit(figures: &[Figure]) {
             Goal::AtLeast(least) => ("least", least),
             Goal::None => ("none", 0.0),
         };
-        println!(
-            "{}\t{}\t{}\t{kind}\t{limit}",
-            figure.name, figure.value, figure.unit
-        );
+        println!("{}\t{}\t{}\t{kind}\t{limit}", figure.name, figure.value, figure.unit);
     }
 }
 
@@ -82,8 +71,7 @@ impl Report {
             };
             let known = UNITS.iter().find(|known| **known == unit);
             let unit = *known.with_context(|| format!("unknown unit {unit}"))?;
-            self.figures
-                .push(Figure::new(name, value.parse()?, unit, goal));
+            self.figures.push(Figure::new(name, value.parse()?, unit, goal));
         }
         Ok(())
     }
@@ -103,23 +91,13 @@ impl Report {
     }
 
     fn value(&self, name: &str) -> Option<f64> {
-        self.figures
-            .iter()
-            .find(|figure| figure.name == name)
-            .map(|figure| figure.value)
+        self.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
     }
 
     /// Prints the table; says whether every goal is met.
-    #[expect(
-        clippy::print_stdout,
-        reason = "printing figures is what this program is for"
-    )]
+    #[expect(clippy::print_stdout, reason = "printing figures is what this program is for")]
     pub(crate) fn print(&self) -> bool {
-        let width = self
-            .figures
-            .iter()
-            .map(|figure| figure.name.chars().count())
-            .max();
+        let width = self.figures.iter().map(|figure| figure.name.chars().count()).max();
         let width = width.unwrap_or(0);
         println!("{:width$}  {:>12} {:8}  goal", "figure", "measured", "unit");
         for figure in &self.figures {
@@ -129,9 +107,7 @@ impl Report {
                 Goal::None => String::new(),
             };
             let verdict = if figure.met() { "" } else { "  NOT MET" };
-            let Figure {
-                name, value, unit, ..
-            } = figure;
+            let Figure { name, value, unit, .. } = figure;
             println!("{name:width$}  {value:>12.2} {unit:8}  {goal}{verdict}");
         }
         self.figures.iter().all(Figure::met)

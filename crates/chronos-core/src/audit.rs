@@ -99,11 +99,7 @@ impl Slots {
     /// A single slot.
     #[must_use]
     pub fn one(slot: Timestamp) -> Self {
-        Self {
-            first: slot,
-            last: slot,
-            count: Some(1),
-        }
+        Self { first: slot, last: slot, count: Some(1) }
     }
 
     /// Whether the slot is among them.
@@ -136,10 +132,7 @@ impl Decision {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Fired { .. } => "schedule.fired",
-            Self::Skipped {
-                reason: SkipReason::Missed,
-                ..
-            } => "schedule.missed",
+            Self::Skipped { reason: SkipReason::Missed, .. } => "schedule.missed",
             Self::Skipped { .. } | Self::Deferred { .. } => "schedule.skipped",
             Self::Created => "schedule.created",
             Self::Updated { .. } => "schedule.updated",
@@ -162,12 +155,7 @@ impl Decision {
     #[must_use]
     pub fn summary(&self) -> String {
         match self {
-            Self::Fired {
-                slot,
-                trigger,
-                instead_of,
-                ..
-            } => {
+            Self::Fired { slot, trigger, instead_of, .. } => {
                 let how = match trigger {
                     Trigger::Schedule => format!("fired for {slot}"),
                     Trigger::CatchUp => format!("caught up the missed run of {slot}"),
@@ -178,14 +166,8 @@ impl Decision {
                     Some(slots) => format!("{how}, standing for {}", slots.in_words()),
                 }
             }
-            Self::Skipped {
-                slots,
-                reason: SkipReason::Missed,
-            } => {
-                format!(
-                    "missed {}: nobody was there to fire in time",
-                    slots.in_words()
-                )
+            Self::Skipped { slots, reason: SkipReason::Missed } => {
+                format!("missed {}: nobody was there to fire in time", slots.in_words())
             }
             Self::Skipped { slots, reason } => {
                 format!("skipped {}: {}", slots.in_words(), reason.as_str())
@@ -197,12 +179,7 @@ impl Decision {
             Self::Paused { note: Some(note) } => format!("paused: {note}"),
             Self::Resumed => "resumed".into(),
             Self::Deleted => "deleted".into(),
-            Self::Ended {
-                slot,
-                ending,
-                next_attempt,
-                ..
-            } => {
+            Self::Ended { slot, ending, next_attempt, .. } => {
                 let ending = format!("{ending:?}").to_lowercase();
                 match next_attempt {
                     None => format!("the run of {slot} ended: {ending}"),

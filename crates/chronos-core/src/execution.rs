@@ -160,21 +160,13 @@ impl Failure {
     /// A failure that may pass by itself.
     #[must_use]
     pub fn transient(message: &str) -> Self {
-        Self {
-            class: retry::Class::Transient,
-            message: message.into(),
-            retry_after: None,
-        }
+        Self { class: retry::Class::Transient, message: message.into(), retry_after: None }
     }
 
     /// A failure that will repeat itself.
     #[must_use]
     pub fn permanent(message: &str) -> Self {
-        Self {
-            class: retry::Class::Permanent,
-            message: message.into(),
-            retry_after: None,
-        }
+        Self { class: retry::Class::Permanent, message: message.into(), retry_after: None }
     }
 }
 
@@ -247,13 +239,7 @@ impl Execution {
     /// The record that a slot was passed over.
     #[must_use]
     pub fn skipped(job: JobId, slot: Timestamp, reason: SkipReason, at: Timestamp) -> Self {
-        Self::first(
-            job,
-            slot,
-            Trigger::Schedule,
-            slot,
-            State::Skipped { reason, at },
-        )
+        Self::first(job, slot, Trigger::Schedule, slot, State::Skipped { reason, at })
     }
 
     fn first(
@@ -264,17 +250,7 @@ impl Execution {
         state: State,
     ) -> Self {
         let id = ExecutionId::of(job, slot, trigger, 1);
-        Self {
-            id,
-            job,
-            slot,
-            trigger,
-            run_at,
-            attempt: 1,
-            retry: 0,
-            lost: 0,
-            state,
-        }
+        Self { id, job, slot, trigger, run_at, attempt: 1, retry: 0, lost: 0, state }
     }
 
     /// The next attempt at the same slot, waiting to be claimed from `run_at` on.
@@ -367,13 +343,7 @@ impl Running {
     /// The hold of a worker that takes an execution now.
     #[must_use]
     pub fn begin(lease: Lease, now: Timestamp) -> Self {
-        Self {
-            lease,
-            started_at: now,
-            heartbeat_at: now,
-            cancel: None,
-            deadline: None,
-        }
+        Self { lease, started_at: now, heartbeat_at: now, cancel: None, deadline: None }
     }
 
     /// The same hold, renewed until `expires_at`.

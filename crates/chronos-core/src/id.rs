@@ -92,6 +92,9 @@ impl ExecutionId {
         let digest = hasher.finish128().as_bytes();
         let mut chance = [0; 10];
         chance.copy_from_slice(&digest[..10]);
+        // The attempt comes first, so that the attempts at a slot sort in their order.
+        let [.., high, low] = attempt.min(0xfff).to_be_bytes();
+        chance[..2].copy_from_slice(&[high, low]);
         Self(uuid_v7(slot, chance))
     }
 }
@@ -142,21 +145,20 @@ mod tests {
         let first = ExecutionId::of(job, slot, Trigger::Schedule, 1);
         assert_eq!(first, ExecutionId::of(job, slot, Trigger::CatchUp, 1));
         assert_ne!(first, ExecutionId::of(job, slot, Trigger::Schedule, 2));
-        assert_ne!(
-            first,
-            ExecutionId::of(job, slot, Trigger::Manual { number: 1 }, 1)
-        );
-        assert_ne!(
-            first,
-            ExecutionId::of(job, Timestamp::from_secs(2_001), Trigger::Schedule, 1)
-        );
+        assert_ne!(first, ExecutionId::of(job, slot, Trigger::Manual { number: 1 }, 1));
+        assert_ne!(first, ExecutionId::of(job, Timestamp::from_secs(2_001), Trigger::Schedule, 1));
     }
 
     #[test]
-    fn ids_of_later_slots_sort_later() {
+    fn ids_of_later_slots_and_attempts_sort_later() {
         let job = JobId::new(Timestamp::EPOCH, [0; 10]);
         let early = ExecutionId::of(job, Timestamp::from_secs(10), Trigger::Schedule, 9);
         let late = ExecutionId::of(job, Timestamp::from_secs(11), Trigger::Schedule, 1);
         assert!(early < late);
+        for attempt in 1..300 {
+            let slot = Timestamp::from_secs(10);
+            let one = ExecutionId::of(job, slot, Trigger::Schedule, attempt);
+            assert!(one < ExecutionId::of(job, slot, Trigger::Schedule, attempt + 1));
+        }
     }
 }

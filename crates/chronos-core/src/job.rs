@@ -108,19 +108,13 @@ impl JobSpec {
             CatchUpPolicy::run_all_capped(cap.get())?;
         }
         if self.retry.max_retry > retry::Policy::MAX_RETRY {
-            return Err(Error::MaxRetry {
-                given: self.retry.max_retry,
-            });
+            return Err(Error::MaxRetry { given: self.retry.max_retry });
         }
         if self.retry.max_retry > 0 && self.retry.base.is_zero() {
-            return Err(Error::ZeroDuration {
-                field: "retry_base_seconds",
-            });
+            return Err(Error::ZeroDuration { field: "retry_base_seconds" });
         }
         if self.max_execution_time == Some(Duration::ZERO) {
-            return Err(Error::ZeroDuration {
-                field: "max_execution_time",
-            });
+            return Err(Error::ZeroDuration { field: "max_execution_time" });
         }
         Ok(())
     }
@@ -193,15 +187,9 @@ impl Standing {
             crate::schedule::Cadence::OneShot(at) => Some(*at),
             _ => schedule.next_after(now),
         };
-        let first = first.ok_or_else(|| Error::NeverFires {
-            schedule: schedule.describe(),
-            after: now,
-        })?;
-        Ok(Self {
-            enabled: true,
-            next_slot: Some(first),
-            ..Self::default()
-        })
+        let first =
+            first.ok_or_else(|| Error::NeverFires { schedule: schedule.describe(), after: now })?;
+        Ok(Self { enabled: true, next_slot: Some(first), ..Self::default() })
     }
 
     /// The same standing on another schedule: it goes on after everything accounted for so far.
@@ -210,14 +198,9 @@ impl Standing {
         let begun = Self::begin(schedule, after)?;
         // A one-time instant that has been accounted for does not come again.
         let passed = begun.next_slot <= self.last_slot;
-        let used_up = schedule
-            .max_runs()
-            .is_some_and(|most| self.tally.fired >= most.get());
+        let used_up = schedule.max_runs().is_some_and(|most| self.tally.fired >= most.get());
         if passed || used_up {
-            return Err(Error::NeverFires {
-                schedule: schedule.describe(),
-                after,
-            });
+            return Err(Error::NeverFires { schedule: schedule.describe(), after });
         }
         self.enabled = true;
         self.next_slot = begun.next_slot;
@@ -231,10 +214,7 @@ impl Job {
     pub fn new(spec: JobSpec, now: Timestamp) -> Result<Self, Error> {
         spec.validate()?;
         let standing = Standing::begin(&spec.schedule, now)?;
-        Ok(Self {
-            spec: Arc::new(spec),
-            standing,
-        })
+        Ok(Self { spec: Arc::new(spec), standing })
     }
 
     /// When the planner must look at it next.
@@ -244,11 +224,7 @@ impl Job {
             return None;
         }
         let next = self.standing.next_slot?;
-        Some(
-            self.standing
-                .deferred_until
-                .map_or(next, |until| until.max(next)),
-        )
+        Some(self.standing.deferred_until.map_or(next, |until| until.max(next)))
     }
 
     /// Whether a pause keeps this execution of the job from beginning.

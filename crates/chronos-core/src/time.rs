@@ -83,9 +83,7 @@ impl Timestamp {
     pub fn parse(text: &str) -> Option<Self> {
         let parsed = DateTime::parse_from_rfc3339(text).ok()?;
         let micros = parsed.timestamp_micros();
-        (Self::MIN.0..=Self::MAX.0)
-            .contains(&micros)
-            .then_some(Self(micros))
+        (Self::MIN.0..=Self::MAX.0).contains(&micros).then_some(Self(micros))
     }
 
     /// The same instant in chrono's type.
@@ -109,11 +107,7 @@ impl From<Timestamp> for DateTime<Utc> {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            &self
-                .to_datetime()
-                .to_rfc3339_opts(SecondsFormat::AutoSi, true),
-        )
+        f.write_str(&self.to_datetime().to_rfc3339_opts(SecondsFormat::AutoSi, true))
     }
 }
 
@@ -155,11 +149,8 @@ mod tests {
 
     #[test]
     fn text_and_back_is_the_same_instant() {
-        for text in [
-            "2026-12-01T09:00:00Z",
-            "1969-12-31T23:59:59.999999Z",
-            "9999-12-31T23:59:59Z",
-        ] {
+        for text in ["2026-12-01T09:00:00Z", "1969-12-31T23:59:59.999999Z", "9999-12-31T23:59:59Z"]
+        {
             let instant = Timestamp::parse(text).unwrap();
             assert_eq!(instant.to_string(), text);
         }

@@ -61,14 +61,10 @@ async fn register(scheduler: &SchedulerService) -> anyhow::Result<()> {
     scheduler.register(sweep, sweep_shelves).await?;
     // An interval; this one is only seen because it is run by hand below.
     scheduler
-        .register_interval(
-            "report",
-            Duration::from_hours(1),
-            |run: JobContext| async move {
-                run.log("counted everything");
-                println!("  report written");
-            },
-        )
+        .register_interval("report", Duration::from_hours(1), |run: JobContext| async move {
+            run.log("counted everything");
+            println!("  report written");
+        })
         .await?;
     Ok(())
 }

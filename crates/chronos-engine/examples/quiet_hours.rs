@@ -17,17 +17,13 @@ async fn main() -> anyhow::Result<()> {
     // Eight in the evening in Berlin.
     let evening: chrono::DateTime<chrono::Utc> = "2026-11-16T19:00:00Z".parse()?;
     let clock = Arc::new(VirtualClock::starting_at(evening));
-    let config = SchedulerConfig {
-        default_timezone: "Europe/Berlin".into(),
-        ..SchedulerConfig::default()
-    };
+    let config =
+        SchedulerConfig { default_timezone: "Europe/Berlin".into(), ..SchedulerConfig::default() };
     let scheduler = SchedulerService::with_clock(config, clock.clone())?;
 
     let night = || QuietWindow::new(WeekdaySet::EVERY_DAY, "22:00", "07:00");
     let zone = "Europe/Berlin";
-    let silence = scheduler
-        .add_quiet_hours("night", zone, vec![night()?], QuietMode::Skip)
-        .await?;
+    let silence = scheduler.add_quiet_hours("night", zone, vec![night()?], QuietMode::Skip).await?;
     let patience = scheduler
         .add_quiet_hours("after the night", zone, vec![night()?], QuietMode::Defer)
         .await?;
@@ -38,12 +34,8 @@ async fn main() -> anyhow::Result<()> {
         async {}
     };
     // Slots of a news ticker inside the night are skipped; a backup waits for its end.
-    let news = NewJob::named("news")
-        .cron("0 30 */3 * * *")
-        .quiet_hours(silence);
-    let backup = NewJob::named("backup")
-        .cron("0 30 23 * * *")
-        .quiet_hours(patience);
+    let news = NewJob::named("news").cron("0 30 */3 * * *").quiet_hours(silence);
+    let backup = NewJob::named("backup").cron("0 30 23 * * *").quiet_hours(patience);
     scheduler.register(news, note.clone()).await?;
     scheduler.register(backup, note).await?;
 
@@ -66,10 +58,7 @@ async fn main() -> anyhow::Result<()> {
     tokio::time::sleep(Duration::from_hours(14)).await;
     scheduler.shutdown().await?;
     for job in scheduler.registry().get_all_status() {
-        println!(
-            "{}: {} ran, {} skipped",
-            job.job_name, job.success_count, job.skipped_count
-        );
+        println!("{}: {} ran, {} skipped", job.job_name, job.success_count, job.skipped_count);
     }
     Ok(())
 }

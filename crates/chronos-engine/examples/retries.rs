@@ -26,11 +26,7 @@ async fn main() -> anyhow::Result<()> {
     // Any error that can be displayed counts as one that may pass.
     let told = clock.clone();
     let mail = move |run: JobContext| {
-        println!(
-            "{}  mail, attempt {}",
-            told.now_utc().format("%T"),
-            run.attempt()
-        );
+        println!("{}  mail, attempt {}", told.now_utc().format("%T"), run.attempt());
         async move {
             match run.attempt() {
                 1 | 2 => Err("the mail server is busy"),
@@ -41,21 +37,13 @@ async fn main() -> anyhow::Result<()> {
     // A failure that will repeat itself says so, and is not tried again.
     let told = clock.clone();
     let invoice = move |run: JobContext| {
-        println!(
-            "{}  invoice, attempt {}",
-            told.now_utc().format("%T"),
-            run.attempt()
-        );
+        println!("{}  invoice, attempt {}", told.now_utc().format("%T"), run.attempt());
         async { Err::<(), _>(JobError::permanent("customer 7 has no address")) }
     };
     // One that never passes uses up its retries.
     let told = clock.clone();
     let upload = move |run: JobContext| {
-        println!(
-            "{}  upload, attempt {}",
-            told.now_utc().format("%T"),
-            run.attempt()
-        );
+        println!("{}  upload, attempt {}", told.now_utc().format("%T"), run.attempt());
         async { Err::<(), _>(JobError::transient("the disk there is full")) }
     };
     scheduler.register(hourly("mail"), mail).await?;
@@ -80,10 +68,7 @@ async fn main() -> anyhow::Result<()> {
     println!();
     for job in scheduler.registry().get_all_status() {
         let rate = job.error_rate().unwrap_or_default() * 100.0;
-        println!(
-            "{:<8} {} of its attempts failed ({rate:.0} %)",
-            job.job_name, job.error_count
-        );
+        println!("{:<8} {} of its attempts failed ({rate:.0} %)", job.job_name, job.error_count);
     }
     Ok(())
 }

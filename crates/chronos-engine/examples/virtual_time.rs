@@ -15,9 +15,7 @@ async fn schedule_reports(
     scheduler: &SchedulerService,
     written: Arc<Mutex<Vec<String>>>,
 ) -> anyhow::Result<()> {
-    let report = NewJob::named("report")
-        .cron("0 9 * * MON-FRI")
-        .timezone("Europe/Berlin");
+    let report = NewJob::named("report").cron("0 9 * * MON-FRI").timezone("Europe/Berlin");
     scheduler
         .register(report, move |run: JobContext| {
             let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);

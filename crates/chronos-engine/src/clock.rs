@@ -38,14 +38,9 @@ pub struct SystemClock {
 impl SystemClock {
     /// The machine's clock.
     #[must_use]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that reads a clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads a clock")]
     pub fn new() -> Self {
-        Self {
-            started: Instant::now(),
-        }
+        Self { started: Instant::now() }
     }
 }
 
@@ -57,10 +52,7 @@ impl Default for SystemClock {
 
 #[async_trait]
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that reads a clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads a clock")]
     fn now(&self) -> Timestamp {
         Utc::now().into()
     }
@@ -102,10 +94,7 @@ pub struct VirtualClock {
 impl VirtualClock {
     /// A clock that shows `origin` now.
     #[must_use]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that reads a clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads a clock")]
     pub fn starting_at(origin: impl Into<Timestamp>) -> Self {
         Self {
             origin: origin.into(),
@@ -117,8 +106,7 @@ impl VirtualClock {
 
     /// Moves the time of day without letting any pass, as an administrator or NTP would.
     pub fn step(&self, seconds: i64) {
-        self.stepped
-            .fetch_add(seconds.saturating_mul(1_000_000), Ordering::SeqCst);
+        self.stepped.fetch_add(seconds.saturating_mul(1_000_000), Ordering::SeqCst);
         self.steps.notify_waiters();
     }
 

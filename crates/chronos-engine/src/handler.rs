@@ -145,9 +145,7 @@ where
     Fut: Future<Output: JobReturn> + Send + 'static,
 {
     fn into_handler(self) -> Arc<dyn Handler> {
-        Arc::new(Closure(move |context| {
-            self(context).map(JobReturn::into_ending).boxed()
-        }))
+        Arc::new(Closure(move |context| self(context).map(JobReturn::into_ending).boxed()))
     }
 }
 
@@ -158,9 +156,7 @@ where
 {
     fn into_handler(self) -> Arc<dyn Handler> {
         Arc::new(Closure(move |context: JobContext| {
-            self(context.token().clone())
-                .map(JobReturn::into_ending)
-                .boxed()
+            self(context.token().clone()).map(JobReturn::into_ending).boxed()
         }))
     }
 }
@@ -227,19 +223,8 @@ impl JobContext {
         token: CancellationToken,
         store: Arc<dyn Store>,
     ) -> Self {
-        let store::Claim {
-            spec,
-            execution,
-            hold,
-        } = claim;
-        Self(Arc::new(Inner {
-            spec,
-            execution,
-            hold,
-            token,
-            store,
-            log: Mutex::default(),
-        }))
+        let store::Claim { spec, execution, hold } = claim;
+        Self(Arc::new(Inner { spec, execution, hold, token, store, log: Mutex::default() }))
     }
 
     /// Cancelled when the run should stop: checkpoint and return soon.
@@ -295,10 +280,7 @@ impl JobContext {
     /// Keeps something for the job's next run, or for the next attempt after a crash. Fails with
     /// [`store::Error::LeaseLost`] when the run is no longer this one's to make.
     pub async fn save_checkpoint(&self, checkpoint: impl Into<Vec<u8>>) -> store::Result<()> {
-        self.0
-            .store
-            .save_checkpoint(&self.0.hold, checkpoint.into())
-            .await
+        self.0.store.save_checkpoint(&self.0.hold, checkpoint.into()).await
     }
 
     /// What the job kept last.

@@ -53,10 +53,7 @@ pub fn amend(job: &Job, live: &Live<'_>, change: Change, now: Timestamp) -> Resu
             spec = Arc::new(edit(job, live, &mut settled, *edited, now)?);
         }
     }
-    Ok(Amended {
-        spec,
-        plan: settled,
-    })
+    Ok(Amended { spec, plan: settled })
 }
 
 /// Nothing that waits begins any more, whether it waited before or was queued in this very step.
@@ -74,9 +71,7 @@ fn pause(job: &Job, live: &Live<'_>, plan: &mut Plan, note: Option<Arc<str>>, no
         }
         if is_skipped(execution) {
             plan.skip_waiting(execution, reason.clone());
-            plan.standing
-                .tally
-                .pass_over(&Slots::one(execution.slot), &reason);
+            plan.standing.tally.pass_over(&Slots::one(execution.slot), &reason);
         } else {
             plan.withdrawals.push(Withdrawal::Hold(execution.id));
         }
@@ -84,10 +79,7 @@ fn pause(job: &Job, live: &Live<'_>, plan: &mut Plan, note: Option<Arc<str>>, no
     for execution in plan.executions.iter_mut().filter(|planned| waits(planned)) {
         if is_skipped(execution) {
             let (slots, reason) = (Slots::one(execution.slot), reason.clone());
-            execution.state = State::Skipped {
-                reason: reason.clone(),
-                at: now,
-            };
+            execution.state = State::Skipped { reason: reason.clone(), at: now };
             plan.standing.tally.pass_over(&slots, &reason);
             plan.decisions.push(Decision::Skipped { slots, reason });
         } else {
@@ -115,9 +107,7 @@ fn edit(
         forgo_rest(job, live, settled, now);
         settled.standing = settled.standing.clone().moved_to(&spec.schedule, now)?;
     }
-    settled.decisions.push(Decision::Updated {
-        version: spec.version,
-    });
+    settled.decisions.push(Decision::Updated { version: spec.version });
     Ok(spec)
 }
 
@@ -132,10 +122,7 @@ fn forgo_rest(job: &Job, live: &Live<'_>, settled: &mut Plan, now: Timestamp) {
     } else {
         SkipReason::Missed
     };
-    let rest = Job {
-        spec: job.spec.clone(),
-        standing,
-    };
+    let rest = Job { spec: job.spec.clone(), standing };
     let mut draft = Draft::new(&rest, live, now);
     draft.pass_over(now, &reason);
     let rest = draft.finish();

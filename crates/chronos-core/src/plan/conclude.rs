@@ -70,17 +70,14 @@ pub fn conclude(
     let run = running.end(now, log);
     let again = job.and_then(|job| next_attempt(job, execution, siblings, &ending, now));
     let kind = kind_of(&ending);
-    let hopeless = matches!(
-        kind,
-        EndingKind::Failed | EndingKind::TimedOut | EndingKind::Stuck
-    );
+    let hopeless = matches!(kind, EndingKind::Failed | EndingKind::TimedOut | EndingKind::Stuck);
     let mut ended = execution.clone();
     let standing = job.map(|job| {
         let mut standing = job.standing.clone();
-        count(&mut standing.tally, &ending, &run, execution.slot);
+        count(&mut standing.tally, &ending, &run, execution);
         standing
     });
-    ended.state = final_state(ending, run, running.cancel, now);
+    ended.state = final_state(ending, run, cause_of(execution), now);
     Some(Conclusion {
         decision: Decision::Ended {
             execution: execution.id,
@@ -106,10 +103,9 @@ fn next_attempt(
         // A graceful stop uses up nothing.
         Ending::Interrupted => execution.again(now),
         // A dead node is not the job's failure.
-        Ending::Stuck if execution.lost < MAX_LOST => Execution {
-            lost: execution.lost + 1,
-            ..execution.again(now)
-        },
+        Ending::Stuck if execution.lost < MAX_LOST => {
+            Execution { lost: execution.lost + 1, ..execution.again(now) }
+        }
         Ending::Stuck | Ending::Success | Ending::Cancelled | Ending::Skipped(_) => return None,
         Ending::TimedOut => retry_of(job, execution, siblings, None, now)?,
         Ending::Failed(failure) => {
@@ -141,10 +137,7 @@ fn retry_of(
     }
     let delay = policy.delay(execution.job, execution.slot, execution.retry);
     let delay = delay.max(asked.unwrap_or_default().min(policy.max_delay));
-    Some(Execution {
-        retry: execution.retry + 1,
-        ..execution.again(now.after(delay))
-    })
+    Some(Execution { retry: execution.retry + 1, ..execution.again(now.after(delay)) })
 }
 
 fn kind_of(ending: &Ending) -> EndingKind {
@@ -158,46 +151,34 @@ fn kind_of(ending: &Ending) -> EndingKind {
     }
 }
 
-fn final_state(ending: Ending, run: Run, asked: Option<CancelCause>, now: Timestamp) -> State {
+fn final_state(ending: Ending, run: Run, asked: CancelCause, now: Timestamp) -> State {
     let at = run.finished_at;
     match ending {
         Ending::Success => State::Success(run),
         Ending::Failed(failure) => State::Failed(run, failure),
         Ending::TimedOut => State::TimedOut(run),
         Ending::Stuck => State::Stuck(run),
-        Ending::Cancelled => {
-            let cause = asked.unwrap_or(CancelCause::User);
-            State::Cancelled {
-                run: Some(run),
-                cause,
-                at,
-            }
+        Ending::Cancelled => State::Cancelled { run: Some(run), cause: asked, at },
+        Ending::Interrupted => {
+            State::Cancelled { run: Some(run), cause: CancelCause::Shutdown, at }
         }
-        Ending::Interrupted => State::Cancelled {
-            run: Some(run),
-            cause: CancelCause::Shutdown,
-            at,
-        },
-        Ending::Skipped(reason) => State::Skipped {
-            reason: SkipReason::ByJob(reason),
-            at: now,
-        },
+        Ending::Skipped(reason) => State::Skipped { reason: SkipReason::ByJob(reason), at: now },
     }
 }
 
-fn count(tally: &mut Tally, ending: &Ending, run: &Run, slot: Timestamp) {
+fn count(tally: &mut Tally, ending: &Ending, run: &Run, execution: &Execution) {
     let error: Option<Arc<str>> = match ending {
         Ending::Success => None,
         Ending::Skipped(reason) => {
             tally.skipped += 1;
-            tally.last_skip = Some((slot, reason.clone()));
+            tally.last_skip = Some((execution.slot, reason.clone()));
             return;
         }
         Ending::Failed(failure) => Some(failure.message.clone()),
         Ending::TimedOut => Some("timed out".into()),
         Ending::Stuck => Some("lost with its worker".into()),
-        Ending::Cancelled => Some("cancelled".into()),
-        Ending::Interrupted => Some("cancelled: shutdown".into()),
+        Ending::Cancelled => Some(cancelled(cause_of(execution))),
+        Ending::Interrupted => Some(cancelled(CancelCause::Shutdown)),
     };
     tally.last_run = Some(run.started_at);
     tally.last_duration = Some(run.duration());
@@ -209,6 +190,15 @@ fn count(tally: &mut Tally, ending: &Ending, run: &Run, slot: Timestamp) {
         tally.failed_in_a_row = 0;
     }
     tally.last_error = error;
+}
+
+fn cancelled(cause: CancelCause) -> Arc<str> {
+    format!("cancelled: {}", cause.as_str()).into()
+}
+
+/// Who asked a running execution to stop.
+fn cause_of(execution: &Execution) -> CancelCause {
+    execution.running().and_then(|running| running.cancel).unwrap_or(CancelCause::User)
 }
 
 /// What a job's other executions may do once one of them is gone.
@@ -244,12 +234,6 @@ pub fn follow_up(job: &Job, live: &[&Execution], now: Timestamp) -> FollowUp {
     let ended = waits_for_end && !live.iter().any(|live| live.trigger.is_scheduled());
     // Clocks may step back; slots never do.
     let end = standing.last_slot.map_or(now, |last| last.max(now));
-    let next_slot = ended
-        .then(|| job.spec.schedule.next_from_end(end))
-        .flatten();
-    FollowUp {
-        release: release.collect(),
-        next_slot,
-        over: ended && next_slot.is_none(),
-    }
+    let next_slot = ended.then(|| job.spec.schedule.next_from_end(end)).flatten();
+    FollowUp { release: release.collect(), next_slot, over: ended && next_slot.is_none() }
 }

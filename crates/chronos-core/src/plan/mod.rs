@@ -76,16 +76,13 @@ impl Withdrawal {
 impl Plan {
     /// Whether the plan takes this execution back.
     fn withdraws(&self, execution: ExecutionId) -> bool {
-        self.withdrawals
-            .iter()
-            .any(|withdrawal| withdrawal.execution() == execution)
+        self.withdrawals.iter().any(|withdrawal| withdrawal.execution() == execution)
     }
 
     /// Makes a waiting execution a skipped one, and says so.
     fn skip_waiting(&mut self, execution: &Execution, reason: SkipReason) {
         let slots = Slots::one(execution.slot);
-        self.withdrawals
-            .push(Withdrawal::Skip(execution.id, reason.clone()));
+        self.withdrawals.push(Withdrawal::Skip(execution.id, reason.clone()));
         self.decisions.push(Decision::Skipped { slots, reason });
     }
 }
@@ -121,9 +118,7 @@ pub fn run_now(job: &Job, live: &Live<'_>, now: Timestamp) -> Option<Plan> {
     let tally = &mut draft.plan.standing.tally;
     tally.manual += 1;
     let number = tally.manual;
-    draft
-        .admit(now, Trigger::Manual { number }, now, None)
-        .then_some(draft.plan)
+    draft.admit(now, Trigger::Manual { number }, now, None).then_some(draft.plan)
 }
 
 /// A plan in the making, with the oldest slot that is not yet accounted for.
@@ -180,10 +175,7 @@ impl<'a> Draft<'a> {
 
     /// Inside quiet hours nothing fires: slots are skipped, or the first waits for their end.
     fn keep_quiet(&mut self, until: Timestamp) {
-        let defers = self
-            .live
-            .quiet_hours
-            .is_some_and(|quiet| quiet.mode == Mode::Defer);
+        let defers = self.live.quiet_hours.is_some_and(|quiet| quiet.mode == Mode::Defer);
         match self.cursor {
             Some(slot) if defers || self.job.spec.schedule.is_one_shot() => {
                 self.plan.standing.deferred_until = Some(until);
@@ -208,11 +200,7 @@ impl<'a> Draft<'a> {
     /// Deals with slots older than the misfire grace, as the job's policy says.
     fn catch_up(&mut self) {
         // A slot exactly as old as the grace is still on time.
-        let grace = self
-            .job
-            .spec
-            .misfire_grace
-            .saturating_add(Duration::from_micros(1));
+        let grace = self.job.spec.misfire_grace.saturating_add(Duration::from_micros(1));
         let cutoff = self.now.before(grace);
         let Some(first) = self.slot_until(cutoff) else {
             return;
@@ -239,12 +227,7 @@ impl<'a> Draft<'a> {
         match self.slot_after(last).filter(|slot| *slot <= self.now) {
             Some(slot) => self.fire(slot, Trigger::Schedule, slot, Some(missed)),
             None => {
-                self.fire(
-                    last,
-                    Trigger::CatchUp,
-                    self.now,
-                    (first != last).then_some(missed),
-                );
+                self.fire(last, Trigger::CatchUp, self.now, (first != last).then_some(missed));
             }
         }
     }
@@ -292,9 +275,7 @@ impl<'a> Draft<'a> {
     fn record_skipped(&mut self, slots: Slots, reason: &SkipReason) {
         self.plan.standing.tally.pass_over(&slots, reason);
         let reason = reason.clone();
-        self.plan
-            .decisions
-            .push(Decision::Skipped { slots, reason });
+        self.plan.decisions.push(Decision::Skipped { slots, reason });
     }
 
     /// Fires a slot, unless the overlap policy passes it over. Jitter counts from `base`: for a slot

@@ -138,21 +138,14 @@ impl Draft<'_> {
             let withdrawal = Withdrawal::Cancel(live.id, cause);
             if !self.plan.withdrawals.contains(&withdrawal) {
                 self.plan.withdrawals.push(withdrawal);
-                self.plan.decisions.push(Decision::CancelRequested {
-                    execution: live.id,
-                    cause,
-                });
+                self.plan.decisions.push(Decision::CancelRequested { execution: live.id, cause });
             }
         }
         // Of several slots in one plan the newest replaces the others before they exist anywhere.
         let planned = self.plan.executions.iter_mut();
         for earlier in planned.filter(|earlier| earlier.is_queued()) {
             let at = self.now;
-            earlier.state = State::Cancelled {
-                run: None,
-                cause,
-                at,
-            };
+            earlier.state = State::Cancelled { run: None, cause, at };
         }
         let mut live = self.live.executions.iter();
         let held = live.any(|live| live.running().is_some());

@@ -53,23 +53,11 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::QuietHours {
-                policy,
-                until,
-                zone,
-            } => {
-                write!(
-                    f,
-                    "quiet hours \"{policy}\" until {} {zone}",
-                    until.format("%a %H:%M")
-                )
+            Self::QuietHours { policy, until, zone } => {
+                write!(f, "quiet hours \"{policy}\" until {} {zone}", until.format("%a %H:%M"))
             }
             Self::ShiftedByDst { from } => {
-                write!(
-                    f,
-                    "shifted by DST: {} does not exist that day",
-                    from.format("%H:%M")
-                )
+                write!(f, "shifted by DST: {} does not exist that day", from.format("%H:%M"))
             }
             Self::Jitter(by) => write!(f, "+{} s jitter", by.as_secs_f64()),
             Self::CountsFromEnd => f.write_str("counted from the end of the previous run"),
@@ -84,10 +72,7 @@ impl fmt::Display for Reason {
 pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec<PreviewRun> {
     let mut job = job.clone();
     job.standing.paused = None;
-    let live = Live {
-        executions: &[],
-        quiet_hours,
-    };
+    let live = Live { executions: &[], quiet_hours };
     let mut runs = Vec::new();
     for _ in 0..MAX_TURNS {
         let Some(due) = job.due_at() else { break };
@@ -110,18 +95,11 @@ pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec
             };
             let quiet = quiet_hours.zip(quiet_until);
             reasons.extend(quiet.map(|(policy, until)| quiet_reason(policy, until)));
-            runs.push(PreviewRun {
-                nominal: execution.slot,
-                effective,
-                reasons,
-            });
+            runs.push(PreviewRun { nominal: execution.slot, effective, reasons });
         }
         let waits = planned.standing.next_slot.is_none()
             && planned.standing.enabled
-            && !planned
-                .decisions
-                .iter()
-                .any(|made| matches!(made, Decision::Deferred { .. }));
+            && !planned.decisions.iter().any(|made| matches!(made, Decision::Deferred { .. }));
         job.standing = planned.standing;
         if waits {
             let begun = planned.executions.iter().map(|execution| execution.run_at);
@@ -136,10 +114,7 @@ pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec
 fn reasons(job: &Job, slot: Timestamp, delay: Option<Duration>) -> Vec<Reason> {
     let mut reasons = Vec::new();
     if let Cadence::Cron(cron) = job.spec.schedule.cadence() {
-        reasons.extend(
-            cron.shifted_from(slot)
-                .map(|from| Reason::ShiftedByDst { from }),
-        );
+        reasons.extend(cron.shifted_from(slot).map(|from| Reason::ShiftedByDst { from }));
     }
     if job.spec.schedule.counts_from_end() && job.standing.tally.fired > 0 {
         reasons.push(Reason::CountsFromEnd);

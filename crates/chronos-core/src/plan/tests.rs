@@ -55,11 +55,7 @@ impl Desk {
     fn new(schedule: Schedule) -> Self {
         let id = JobId::new(Timestamp::EPOCH, [1; 10]);
         let spec = JobSpec::new(id, "report", schedule, at("09:00:00"));
-        Self {
-            job: Job::new(spec, at("09:00:00")).unwrap(),
-            live: Vec::new(),
-            quiet: None,
-        }
+        Self { job: Job::new(spec, at("09:00:00")).unwrap(), live: Vec::new(), quiet: None }
     }
 
     fn with(mut self, adjust: impl FnOnce(&mut JobSpec)) -> Self {
@@ -93,13 +89,7 @@ impl Desk {
     fn act<T>(&self, act: impl FnOnce(&Job, &Live<'_>) -> T) -> T {
         let executions: Vec<_> = self.live.iter().collect();
         let quiet_hours = self.quiet.as_ref();
-        act(
-            &self.job,
-            &Live {
-                executions: &executions,
-                quiet_hours,
-            },
-        )
+        act(&self.job, &Live { executions: &executions, quiet_hours })
     }
 
     fn plan(&mut self, clock: &str) -> Plan {
@@ -137,11 +127,8 @@ impl Desk {
 
     /// A worker takes the oldest execution that is free to begin.
     fn claim(&mut self, clock: &str) {
-        let lease = Lease {
-            worker: WorkerId::new("w"),
-            token: Token(1),
-            expires_at: Timestamp::MAX,
-        };
+        let lease =
+            Lease { worker: WorkerId::new("w"), token: Token(1), expires_at: Timestamp::MAX };
         let mut free = self.live.iter_mut();
         let free = free.find(|live| live.is_queued() && !live.is_held());
         free.expect("something is free to begin").state =
@@ -241,8 +228,5 @@ fn rows(plan: &Plan) -> Vec<String> {
 
 fn summaries(plan: &Plan) -> Vec<String> {
     let shorter = |text: String| text.replace("2026-11-16T", "").replace('Z', "");
-    plan.decisions
-        .iter()
-        .map(|made| shorter(made.summary()))
-        .collect()
+    plan.decisions.iter().map(|made| shorter(made.summary())).collect()
 }

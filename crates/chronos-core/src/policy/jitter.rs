@@ -47,18 +47,12 @@ mod tests {
     fn the_same_slot_has_the_same_jitter_and_many_jobs_spread_over_the_window() {
         let slot = Timestamp::from_secs(1_700_000_000);
         let window = Duration::from_mins(1);
-        assert_eq!(
-            offset(job(1), slot, None, window),
-            offset(job(1), slot, None, window)
-        );
+        assert_eq!(offset(job(1), slot, None, window), offset(job(1), slot, None, window));
         let mut quarters = [0; 4];
         for seed in 0..=255 {
             let at = offset(job(seed), slot, None, window).as_secs() / 15;
             quarters[usize::try_from(at).unwrap()] += 1;
         }
-        assert!(
-            quarters.iter().all(|jobs| (40..90).contains(jobs)),
-            "{quarters:?}"
-        );
+        assert!(quarters.iter().all(|jobs| (40..90).contains(jobs)), "{quarters:?}");
     }
 }

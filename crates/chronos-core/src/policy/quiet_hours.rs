@@ -57,10 +57,7 @@ impl WeekdaySet {
     /// The set of these days.
     #[must_use]
     pub fn of(days: &[Weekday]) -> Self {
-        Self(
-            days.iter()
-                .fold(0, |set, day| set | 1 << day.num_days_from_monday()),
-        )
+        Self(days.iter().fold(0, |set, day| set | 1 << day.num_days_from_monday()))
     }
 
     /// Whether the day is in the set.
@@ -73,10 +70,7 @@ impl WeekdaySet {
 impl Window {
     /// A window on these days from `start` to `end`, each as `HH:MM`; `24:00` ends with the day.
     pub fn new(days: WeekdaySet, start: &str, end: &str) -> Result<Self, Error> {
-        let invalid = |reason| Error::QuietWindow {
-            window: format!("{start}-{end}"),
-            reason,
-        };
+        let invalid = |reason| Error::QuietWindow { window: format!("{start}-{end}"), reason };
         let start_minute = minute_of(start)
             .filter(|minute| *minute < DAY)
             .ok_or_else(|| invalid("the start must be a time from 00:00 to 23:59"))?;
@@ -90,11 +84,7 @@ impl Window {
         if days.0 == 0 {
             return Err(invalid("it names no weekday"));
         }
-        Ok(Self {
-            days,
-            start_minute,
-            end_minute,
-        })
+        Ok(Self { days, start_minute, end_minute })
     }
 
     /// The end of this window's run around the wall-clock time `at`, if it is inside one.
@@ -131,10 +121,7 @@ fn minute_of(text: &str) -> Option<u16> {
 
 fn wall(date: chrono::NaiveDate, minute: u16) -> Option<NaiveDateTime> {
     if minute == DAY {
-        return Some(
-            date.checked_add_days(Days::new(1))?
-                .and_time(NaiveTime::MIN),
-        );
+        return Some(date.checked_add_days(Days::new(1))?.and_time(NaiveTime::MIN));
     }
     date.and_hms_opt(u32::from(minute) / 60, u32::from(minute) % 60, 0)
 }
@@ -159,14 +146,8 @@ impl QuietHours {
 
     /// The latest end among the windows that hold at this instant.
     fn window_end(&self, at: Timestamp) -> Option<Timestamp> {
-        let local = at
-            .to_datetime()
-            .with_timezone(&self.zone.tz())
-            .naive_local();
-        let ends = self
-            .windows
-            .iter()
-            .filter_map(|window| window.end_around(local));
+        let local = at.to_datetime().with_timezone(&self.zone.tz()).naive_local();
+        let ends = self.windows.iter().filter_map(|window| window.end_around(local));
         ends.map(|end| self.first_instant_at(end, at)).max()
     }
 
@@ -180,10 +161,7 @@ impl QuietHours {
                 MappedLocalTime::Ambiguous(first, second) => [Some(first), Some(second)],
                 MappedLocalTime::None => [None, None],
             };
-            let instants = instants
-                .into_iter()
-                .flatten()
-                .map(|at| Timestamp::from(at.to_utc()));
+            let instants = instants.into_iter().flatten().map(|at| Timestamp::from(at.to_utc()));
             if let Some(instant) = instants.filter(|instant| *instant > after).min() {
                 return instant;
             }
@@ -213,50 +191,24 @@ mod tests {
     #[test]
     fn windows_hold_from_their_start_to_just_before_their_end() {
         let nights = policy("Europe/Berlin", &[(WeekdaySet::WEEKDAYS, "22:00", "07:00")]);
-        let weekday = policy(
-            "UTC",
-            &[(WeekdaySet::of(&[Weekday::Mon]), "09:00", "17:00")],
-        );
+        let weekday = policy("UTC", &[(WeekdaySet::of(&[Weekday::Mon]), "09:00", "17:00")]);
         let touching = policy(
             "UTC",
-            &[
-                (WeekdaySet::EVERY_DAY, "20:00", "24:00"),
-                (WeekdaySet::EVERY_DAY, "00:00", "06:30"),
-            ],
+            &[(WeekdaySet::EVERY_DAY, "20:00", "24:00"), (WeekdaySet::EVERY_DAY, "00:00", "06:30")],
         );
         // 2026-11-16 is a Monday; Berlin is UTC+1 in winter.
         let table = [
             (&nights, "2026-11-16T20:59:59Z", None),
-            (
-                &nights,
-                "2026-11-16T21:00:00Z",
-                Some("2026-11-17T06:00:00Z"),
-            ),
-            (
-                &nights,
-                "2026-11-17T05:59:59Z",
-                Some("2026-11-17T06:00:00Z"),
-            ),
+            (&nights, "2026-11-16T21:00:00Z", Some("2026-11-17T06:00:00Z")),
+            (&nights, "2026-11-17T05:59:59Z", Some("2026-11-17T06:00:00Z")),
             (&nights, "2026-11-17T06:00:00Z", None),
             // Friday's night belongs to Friday and ends on Saturday; Sunday's does not exist.
-            (
-                &nights,
-                "2026-11-21T03:00:00Z",
-                Some("2026-11-21T06:00:00Z"),
-            ),
+            (&nights, "2026-11-21T03:00:00Z", Some("2026-11-21T06:00:00Z")),
             (&nights, "2026-11-22T22:00:00Z", None),
-            (
-                &weekday,
-                "2026-11-16T09:00:00Z",
-                Some("2026-11-16T17:00:00Z"),
-            ),
+            (&weekday, "2026-11-16T09:00:00Z", Some("2026-11-16T17:00:00Z")),
             (&weekday, "2026-11-16T17:00:00Z", None),
             (&weekday, "2026-11-17T09:00:00Z", None),
-            (
-                &touching,
-                "2026-11-16T21:00:00Z",
-                Some("2026-11-17T06:30:00Z"),
-            ),
+            (&touching, "2026-11-16T21:00:00Z", Some("2026-11-17T06:30:00Z")),
         ];
         for (policy, at, until) in table {
             let until = until.map(|text| Timestamp::parse(text).unwrap());
@@ -267,10 +219,7 @@ mod tests {
     #[test]
     fn a_window_that_ends_inside_the_spring_gap_ends_with_the_gap() {
         // Berlin skips 02:00-03:00 on 2026-03-29.
-        let night = policy(
-            "Europe/Berlin",
-            &[(WeekdaySet::EVERY_DAY, "01:00", "02:30")],
-        );
+        let night = policy("Europe/Berlin", &[(WeekdaySet::EVERY_DAY, "01:00", "02:30")]);
         let at = Timestamp::parse("2026-03-29T00:30:00Z").unwrap();
         assert_eq!(night.until(at), Timestamp::parse("2026-03-29T01:00:00Z"));
     }
@@ -286,36 +235,11 @@ mod tests {
     fn windows_that_make_no_sense_are_refused_with_the_reason() {
         let days = WeekdaySet::EVERY_DAY;
         for (days, start, end, reason) in [
-            (
-                days,
-                "9:00",
-                "17:00",
-                "the start must be a time from 00:00 to 23:59",
-            ),
-            (
-                days,
-                "24:00",
-                "17:00",
-                "the start must be a time from 00:00 to 23:59",
-            ),
-            (
-                days,
-                "09:00",
-                "17:60",
-                "the end must be a time from 00:00 to 24:00",
-            ),
-            (
-                days,
-                "09:00",
-                "25:00",
-                "the end must be a time from 00:00 to 24:00",
-            ),
-            (
-                days,
-                "+9:00",
-                "10:00",
-                "the start must be a time from 00:00 to 23:59",
-            ),
+            (days, "9:00", "17:00", "the start must be a time from 00:00 to 23:59"),
+            (days, "24:00", "17:00", "the start must be a time from 00:00 to 23:59"),
+            (days, "09:00", "17:60", "the end must be a time from 00:00 to 24:00"),
+            (days, "09:00", "25:00", "the end must be a time from 00:00 to 24:00"),
+            (days, "+9:00", "10:00", "the start must be a time from 00:00 to 23:59"),
             (days, "09:00", "09:00", "starts and ends at the same time"),
             (WeekdaySet::of(&[]), "09:00", "10:00", "names no weekday"),
         ] {

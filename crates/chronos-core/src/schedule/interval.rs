@@ -23,11 +23,9 @@ impl Interval {
         let seconds = u32::try_from(every.as_secs()).ok();
         let seconds = seconds.filter(|seconds| (1..=Self::MAX_SECONDS).contains(seconds));
         match seconds {
-            Some(seconds) if every.subsec_nanos() == 0 => Ok(Self {
-                seconds,
-                from,
-                from_end: false,
-            }),
+            Some(seconds) if every.subsec_nanos() == 0 => {
+                Ok(Self { seconds, from, from_end: false })
+            }
             _ => Err(Error::Interval { given: every }),
         }
     }
@@ -35,10 +33,7 @@ impl Interval {
     /// The same distance, counted from the end of the run before instead of from the slot.
     #[must_use]
     pub fn from_end(self) -> Self {
-        Self {
-            from_end: true,
-            ..self
-        }
+        Self { from_end: true, ..self }
     }
 
     /// The distance between slots.
@@ -70,23 +65,12 @@ impl Interval {
 
     pub(super) fn describe(&self) -> String {
         let seconds = self.seconds;
-        let units = [
-            (86_400, "day"),
-            (3_600, "hour"),
-            (60, "minute"),
-            (1, "second"),
-        ];
+        let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
         let (count, unit) = units
             .into_iter()
             .find(|(length, _)| seconds.is_multiple_of(*length))
-            .map_or((seconds, "second"), |(length, unit)| {
-                (seconds / length, unit)
-            });
-        let tail = if self.from_end {
-            " after the end of the previous run"
-        } else {
-            ""
-        };
+            .map_or((seconds, "second"), |(length, unit)| (seconds / length, unit));
+        let tail = if self.from_end { " after the end of the previous run" } else { "" };
         match (count, self.from_end) {
             (1, false) => format!("every {unit}"),
             (1, true) => format!("1 {unit}{tail}"),
@@ -114,9 +98,7 @@ mod tests {
             Duration::from_secs(u64::MAX),
             Duration::MAX,
         ] {
-            let error = Interval::new(every, Timestamp::EPOCH)
-                .unwrap_err()
-                .to_string();
+            let error = Interval::new(every, Timestamp::EPOCH).unwrap_err().to_string();
             assert!(error.contains("whole seconds"), "{error}");
         }
     }

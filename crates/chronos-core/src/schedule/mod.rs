@@ -37,12 +37,7 @@ pub enum Cadence {
 
 impl From<Cadence> for Schedule {
     fn from(cadence: Cadence) -> Self {
-        Self {
-            cadence,
-            start_at: None,
-            end_at: None,
-            max_runs: None,
-        }
+        Self { cadence, start_at: None, end_at: None, max_runs: None }
     }
 }
 

@@ -48,9 +48,7 @@ impl Zone {
     /// );
     /// ```
     pub fn parse(name: &str) -> Result<Self, UnknownZone> {
-        Tz::from_str(name)
-            .map(Self)
-            .map_err(|_| UnknownZone::named(name))
+        Tz::from_str(name).map(Self).map_err(|_| UnknownZone::named(name))
     }
 
     /// The IANA name, as [`Self::parse`] takes it.
@@ -80,20 +78,13 @@ impl Zone {
     /// The offset from universal time at `utc`, in seconds.
     pub(crate) fn offset_at(self, utc: i64) -> i64 {
         let instant = DateTime::from_timestamp(utc, 0).unwrap_or_default();
-        self.0
-            .offset_from_utc_datetime(&instant.naive_utc())
-            .fix()
-            .local_minus_utc()
-            .into()
+        self.0.offset_from_utc_datetime(&instant.naive_utc()).fix().local_minus_utc().into()
     }
 
     /// The change of the offset in `(after, until]`, a window of [`Self::STEADY`] at most;
     /// `before` is the offset at `after`.
     pub(crate) fn change_in(self, after: i64, until: i64, before: i64) -> Option<Transition> {
-        debug_assert!(
-            until - after <= Self::STEADY,
-            "two changes could hide in so wide a window"
-        );
+        debug_assert!(until - after <= Self::STEADY, "two changes could hide in so wide a window");
         (self.offset_at(until) != before).then(|| self.narrow(after, until, before))
     }
 
@@ -107,11 +98,7 @@ impl Zone {
                 changed = middle;
             }
         }
-        Transition {
-            at: changed,
-            before,
-            after: self.offset_at(changed),
-        }
+        Transition { at: changed, before, after: self.offset_at(changed) }
     }
 }
 
@@ -186,15 +173,9 @@ impl UnknownZone {
         // Whatever is longer than any real name is no slip of the finger; its start tells enough.
         if name.len() > 64 {
             let shortened: String = name.chars().take(32).chain("...".chars()).collect();
-            return Self {
-                name: shortened.into(),
-                suggestion: None,
-            };
+            return Self { name: shortened.into(), suggestion: None };
         }
-        Self {
-            name: name.into(),
-            suggestion: closest(name),
-        }
+        Self { name: name.into(), suggestion: closest(name) }
     }
 }
 
@@ -219,10 +200,7 @@ fn closest(name: &str) -> Option<Zone> {
             _ => 1 + edits(&wanted, &known),
         }
     };
-    let (distance, tz) = TZ_VARIANTS
-        .iter()
-        .map(|tz| (slips(tz), tz))
-        .min_by_key(|(d, _)| *d)?;
+    let (distance, tz) = TZ_VARIANTS.iter().map(|tz| (slips(tz), tz)).min_by_key(|(d, _)| *d)?;
     (distance <= 1 + wanted.len().div_ceil(4).min(2)).then_some(Zone(*tz))
 }
 
@@ -248,32 +226,16 @@ mod tests {
     #[test]
     fn unknown_names_are_refused_with_the_probable_one() {
         let table = [
-            (
-                "Europ/Paris",
-                r#"unknown time zone "Europ/Paris"; did you mean "Europe/Paris"?"#,
-            ),
-            (
-                "europe/paris",
-                r#"unknown time zone "europe/paris"; did you mean "Europe/Paris"?"#,
-            ),
+            ("Europ/Paris", r#"unknown time zone "Europ/Paris"; did you mean "Europe/Paris"?"#),
+            ("europe/paris", r#"unknown time zone "europe/paris"; did you mean "Europe/Paris"?"#),
             ("utc", r#"unknown time zone "utc"; did you mean "UTC"?"#),
-            (
-                "Berlin",
-                r#"unknown time zone "Berlin"; did you mean "Europe/Berlin"?"#,
-            ),
-            (
-                "New York",
-                r#"unknown time zone "New York"; did you mean "America/New_York"?"#,
-            ),
+            ("Berlin", r#"unknown time zone "Berlin"; did you mean "Europe/Berlin"?"#),
+            ("New York", r#"unknown time zone "New York"; did you mean "America/New_York"?"#),
             ("Mars/Olympus", r#"unknown time zone "Mars/Olympus""#),
             ("", r#"unknown time zone """#),
         ];
         for (name, expected) in table {
-            assert_eq!(
-                Zone::parse(name).unwrap_err().to_string(),
-                expected,
-                "{name}"
-            );
+            assert_eq!(Zone::parse(name).unwrap_err().to_string(), expected, "{name}");
         }
         let endless = Zone::parse(&"é".repeat(5_000)).unwrap_err().to_string();
         assert!(endless.len() < 120, "{endless}");
@@ -287,32 +249,17 @@ mod tests {
             assert_eq!(json, format!("\"{zone}\""));
             assert_eq!(serde_json::from_str::<Zone>(&json).unwrap(), zone);
         }
-        let wrong = serde_json::from_str::<Zone>("\"Nowhere/City\"")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            wrong.starts_with(r#"unknown time zone "Nowhere/City""#),
-            "{wrong}"
-        );
+        let wrong = serde_json::from_str::<Zone>("\"Nowhere/City\"").unwrap_err().to_string();
+        assert!(wrong.starts_with(r#"unknown time zone "Nowhere/City""#), "{wrong}");
     }
 
     #[test]
     fn changes_are_found_to_the_second() {
         let berlin = Zone::parse("Europe/Berlin").unwrap();
         let summer = Timestamp::parse("2025-03-30T01:00:00Z").unwrap().as_secs();
-        let expected = Transition {
-            at: summer,
-            before: 3_600,
-            after: 7_200,
-        };
-        assert_eq!(
-            berlin.change_in(summer - 3 * DAY, summer + 3 * DAY, 3_600),
-            Some(expected)
-        );
-        assert_eq!(
-            berlin.change_in(summer - 3 * DAY, summer, 3_600),
-            Some(expected)
-        );
+        let expected = Transition { at: summer, before: 3_600, after: 7_200 };
+        assert_eq!(berlin.change_in(summer - 3 * DAY, summer + 3 * DAY, 3_600), Some(expected));
+        assert_eq!(berlin.change_in(summer - 3 * DAY, summer, 3_600), Some(expected));
         assert_eq!(berlin.change_in(summer - 1, summer, 3_600), Some(expected));
         assert_eq!(berlin.change_in(summer - 3 * DAY, summer - 1, 3_600), None);
         assert_eq!(berlin.change_in(summer, summer + DAY, 7_200), None);
@@ -328,15 +275,9 @@ mod tests {
             for utc in (first..last).step_by(86_400) {
                 let now = zone.offset_at(utc);
                 if now != offset {
-                    assert!(
-                        (now - offset).abs() <= Zone::LARGEST_SHIFT,
-                        "{zone} at {utc}"
-                    );
+                    assert!((now - offset).abs() <= Zone::LARGEST_SHIFT, "{zone} at {utc}");
                     // Seen a day late at most, so seven days apart is surely more than six.
-                    assert!(
-                        utc - changed > Zone::STEADY,
-                        "{zone} changes twice around {utc}"
-                    );
+                    assert!(utc - changed > Zone::STEADY, "{zone} changes twice around {utc}");
                     (changed, offset) = (utc, now);
                 }
             }

@@ -59,16 +59,10 @@ fn every_vector_passes_or_is_decided_otherwise_with_a_reason() {
         count[usize::from(matches!(decision, Some(Decision::Otherwise)))] += 1;
         match (check(&vector, decision.as_ref()), decision) {
             (Ok(()), Some(Decision::Otherwise)) => {
-                wrong.push(format!(
-                    "{} passes, yet is listed as decided otherwise",
-                    vector.id
-                ));
+                wrong.push(format!("{} passes, yet is listed as decided otherwise", vector.id));
             }
             (Err(why), None | Some(Decision::With(_))) => {
-                wrong.push(format!(
-                    "{} [{}] {:?}: {why}",
-                    vector.id, vector.tier, vector.expr
-                ));
+                wrong.push(format!("{} [{}] {:?}: {why}", vector.id, vector.tier, vector.expr));
             }
             (Ok(()), None | Some(Decision::With(_))) | (Err(_), Some(Decision::Otherwise)) => {}
         }
@@ -76,32 +70,18 @@ fn every_vector_passes_or_is_decided_otherwise_with_a_reason() {
     for (tier, [passed, otherwise]) in &counts {
         println!("tier {tier}: {passed} pass, {otherwise} decided otherwise");
     }
-    assert!(
-        wrong.is_empty(),
-        "{} vectors:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-    assert!(
-        decisions.is_empty(),
-        "decided, but no vector: {:?}",
-        decisions.keys()
-    );
+    assert!(wrong.is_empty(), "{} vectors:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(decisions.is_empty(), "decided, but no vector: {:?}", decisions.keys());
     assert_eq!(counts["A"][1], 0, "what everyone agrees on is ours too");
 }
 
 fn decisions() -> BTreeMap<String, Decision> {
-    let lines = DECISIONS
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = DECISIONS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| {
             let mut words = line.splitn(3, ' ');
             let (id, verdict) = (words.next().unwrap(), words.next().unwrap());
-            assert!(
-                words.next().is_some_and(|why| why.len() > 10),
-                "a reason is owed: {line}"
-            );
+            assert!(words.next().is_some_and(|why| why.len() > 10), "a reason is owed: {line}");
             let decision = match verdict {
                 "otherwise" => Decision::Otherwise,
                 held_by => Decision::With(held_by.into()),
@@ -139,30 +119,15 @@ fn check(vector: &Vector, decision: Option<&Decision>) -> Result<(), String> {
         }
         "must_not" => {
             let next = slots(&cron.map_err(|error| error.to_string())?, from(vector), 1);
-            let forbidden = vector
-                .must_not
-                .iter()
-                .any(|text| next.contains(&instant(text)));
-            if forbidden {
-                Err(format!("next is {next:?}"))
-            } else {
-                Ok(())
-            }
+            let forbidden = vector.must_not.iter().any(|text| next.contains(&instant(text)));
+            if forbidden { Err(format!("next is {next:?}")) } else { Ok(()) }
         }
-        "next" => expect(
-            &cron.map_err(|error| error.to_string())?,
-            vector,
-            &vector.expected,
-        ),
+        "next" => expect(&cron.map_err(|error| error.to_string())?, vector, &vector.expected),
         "policy_split" => {
             let Some(Decision::With(holder)) = decision else {
                 return Err("a split needs the alternative that our rule gives".into());
             };
-            let ours = vector
-                .alternatives
-                .iter()
-                .find(|held| held.by.contains(holder))
-                .unwrap();
+            let ours = vector.alternatives.iter().find(|held| held.by.contains(holder)).unwrap();
             let expected: Vec<String> = serde_json::from_value(ours.expected.clone()).unwrap();
             expect(&cron.map_err(|error| error.to_string())?, vector, &expected)
         }
@@ -176,18 +141,12 @@ fn expect(cron: &Cron, vector: &Vector, expected: &[String]) -> Result<(), Strin
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(ours: &T, expected: &T) -> Result<(), String> {
-    if ours == expected {
-        Ok(())
-    } else {
-        Err(format!("ours {ours:?}, expected {expected:?}"))
-    }
+    if ours == expected { Ok(()) } else { Err(format!("ours {ours:?}, expected {expected:?}")) }
 }
 
 fn slots(cron: &Cron, after: Timestamp, count: usize) -> Vec<Timestamp> {
     let next = |slot: &Timestamp| cron.next_after(*slot);
-    std::iter::successors(cron.next_after(after), next)
-        .take(count)
-        .collect()
+    std::iter::successors(cron.next_after(after), next).take(count).collect()
 }
 
 fn parse(vector: &Vector, expression: &str) -> Result<Cron, CronError> {
@@ -220,9 +179,7 @@ fn from_quartz(expression: &str) -> String {
 
 fn one_less(day: &str) -> String {
     match day.parse::<u8>() {
-        Ok(day) => day
-            .checked_sub(1)
-            .map_or("invalid".into(), |day| day.to_string()),
+        Ok(day) => day.checked_sub(1).map_or("invalid".into(), |day| day.to_string()),
         Err(_) => day.into(),
     }
 }

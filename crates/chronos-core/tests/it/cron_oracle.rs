@@ -48,21 +48,14 @@ impl Generated {
     pub(crate) fn slots(&self, tz: Tz, from: i64, until: i64) -> Vec<i64> {
         let step = if self.with_seconds { 1 } else { 60 };
         let first = (from + 1).div_euclid(step) * step;
-        let instants = (0..)
-            .map(|n| first + n * step)
-            .take_while(|utc| *utc <= until);
-        instants
-            .filter(|utc| *utc > from && self.is_slot(tz, *utc, step))
-            .collect()
+        let instants = (0..).map(|n| first + n * step).take_while(|utc| *utc <= until);
+        instants.filter(|utc| *utc > from && self.is_slot(tz, *utc, step)).collect()
     }
 
     fn is_slot(&self, tz: Tz, utc: i64, step: i64) -> bool {
         let wall = local(tz, utc);
         if self.names(wall) {
-            let shown_before = tz
-                .from_local_datetime(&wall)
-                .earliest()
-                .map(|t| t.timestamp());
+            let shown_before = tz.from_local_datetime(&wall).earliest().map(|t| t.timestamp());
             return self.counted() || shown_before == Some(utc);
         }
         if self.counted() {
@@ -105,11 +98,7 @@ impl Generated {
 
 impl MonthDay {
     fn of(plain: Plain) -> Self {
-        if plain.text == "*" {
-            Self::Any
-        } else {
-            Self::Plain(plain)
-        }
+        if plain.text == "*" { Self::Any } else { Self::Plain(plain) }
     }
 
     fn text(&self) -> String {
@@ -144,11 +133,7 @@ impl MonthDay {
 
 impl WeekDay {
     fn of(plain: Plain) -> Self {
-        if plain.text == "*" {
-            Self::Any
-        } else {
-            Self::Plain(plain)
-        }
+        if plain.text == "*" { Self::Any } else { Self::Plain(plain) }
     }
 
     fn text(&self) -> String {
@@ -173,27 +158,16 @@ impl WeekDay {
 
 fn month_days(date: NaiveDate) -> Vec<NaiveDate> {
     let first = date.with_day(1).unwrap_or(date);
-    first
-        .iter_days()
-        .take_while(|day| day.month() == date.month())
-        .collect()
+    first.iter_days().take_while(|day| day.month() == date.month()).collect()
 }
 
 pub(crate) fn local(tz: Tz, utc: i64) -> NaiveDateTime {
-    DateTime::from_timestamp(utc, 0)
-        .unwrap_or_default()
-        .with_timezone(&tz)
-        .naive_local()
+    DateTime::from_timestamp(utc, 0).unwrap_or_default().with_timezone(&tz).naive_local()
 }
 
 pub(crate) fn offset(tz: Tz, utc: i64) -> i64 {
-    let instant = DateTime::from_timestamp(utc, 0)
-        .unwrap_or_default()
-        .naive_utc();
-    tz.offset_from_utc_datetime(&instant)
-        .fix()
-        .local_minus_utc()
-        .into()
+    let instant = DateTime::from_timestamp(utc, 0).unwrap_or_default().naive_utc();
+    tz.offset_from_utc_datetime(&instant).fix().local_minus_utc().into()
 }
 
 pub(crate) fn generated() -> impl Strategy<Value = Generated> {
@@ -212,38 +186,26 @@ pub(crate) fn generated() -> impl Strategy<Value = Generated> {
         1 => (0_u32..=7, 1_u32..=5).prop_map(|(day, nth)| WeekDay::Nth(day, nth)),
     ];
     let month = prop_oneof![4 => Just(every(1, 12)), 1 => plain(1, 12)];
-    let parts = (
-        second,
-        plain(0, 59),
-        plain(0, 23),
-        month_day,
-        month,
-        week_day,
-        any::<bool>(),
-    );
-    parts.prop_map(
-        |(second, minute, hour, day_of_month, month, day_of_week, both)| {
-            let plus = if both { "+" } else { "" };
-            let (days, weekdays) = (day_of_month.text(), day_of_week.text());
-            let seconds = second
-                .as_ref()
-                .map_or(String::new(), |second| format!("{} ", second.text));
-            Generated {
-                text: format!(
-                    "{seconds}{} {} {days} {} {plus}{weekdays}",
-                    minute.text, hour.text, month.text
-                ),
-                with_seconds: second.is_some(),
-                second: second.unwrap_or_else(|| single(0)),
-                minute,
-                hour,
-                month,
-                day_of_month,
-                day_of_week,
-                both,
-            }
-        },
-    )
+    let parts = (second, plain(0, 59), plain(0, 23), month_day, month, week_day, any::<bool>());
+    parts.prop_map(|(second, minute, hour, day_of_month, month, day_of_week, both)| {
+        let plus = if both { "+" } else { "" };
+        let (days, weekdays) = (day_of_month.text(), day_of_week.text());
+        let seconds = second.as_ref().map_or(String::new(), |second| format!("{} ", second.text));
+        Generated {
+            text: format!(
+                "{seconds}{} {} {days} {} {plus}{weekdays}",
+                minute.text, hour.text, month.text
+            ),
+            with_seconds: second.is_some(),
+            second: second.unwrap_or_else(|| single(0)),
+            minute,
+            hour,
+            month,
+            day_of_month,
+            day_of_week,
+            both,
+        }
+    })
 }
 
 fn plain(min: u32, max: u32) -> impl Strategy<Value = Plain> {
@@ -269,27 +231,15 @@ fn plain(min: u32, max: u32) -> impl Strategy<Value = Plain> {
 }
 
 fn every(min: u32, max: u32) -> Plain {
-    Plain {
-        text: "*".into(),
-        values: (min..=max).collect(),
-        counted: true,
-    }
+    Plain { text: "*".into(), values: (min..=max).collect(), counted: true }
 }
 
 fn single(value: u32) -> Plain {
-    Plain {
-        text: value.to_string(),
-        values: vec![value],
-        counted: false,
-    }
+    Plain { text: value.to_string(), values: vec![value], counted: false }
 }
 
 fn stepped(range: &str, first: u32, last: u32, step: u32) -> Plain {
     let values: Vec<u32> = (first..=last).step_by(step as usize).collect();
     let counted = values.len() > 1;
-    Plain {
-        text: format!("{range}/{step}"),
-        values,
-        counted,
-    }
+    Plain { text: format!("{range}/{step}"), values, counted }
 }

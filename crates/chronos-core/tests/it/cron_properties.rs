@@ -1,9 +1,6 @@
 //! Laws of cron slots: they lie ahead, they rise, and they are those of the slow definition.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "an expression that does not parse should stop the test"
-)]
+#![expect(clippy::unwrap_used, reason = "an expression that does not parse should stop the test")]
 
 use std::collections::BTreeMap;
 
@@ -81,11 +78,8 @@ fn slots_rise_through_every_change_of_every_zone() {
         for (at, before, after) in changes_since_1970(tz) {
             changes += 1;
             for cron in &crons {
-                let window = if cron.expression().ends_with("* * * *") {
-                    3 * HOUR
-                } else {
-                    30 * HOUR
-                };
+                let window =
+                    if cron.expression().ends_with("* * * *") { 3 * HOUR } else { 30 * HOUR };
                 let shift = (after - before).abs();
                 between(cron, at - window - shift, at + window + shift);
             }
@@ -107,12 +101,10 @@ fn a_fixed_time_fires_once_at_every_change_of_every_zone() {
             }
             for wall in [first, i64::midpoint(first, end) / 60 * 60, end - 60] {
                 let time = local(Tz::UTC, wall);
-                let cron: &Cron = crons
-                    .entry((time.hour(), time.minute()))
-                    .or_insert_with(|| {
-                        let daily = format!("{} {} * * *", time.minute(), time.hour());
-                        Cron::parse(&daily, zone(tz)).unwrap()
-                    });
+                let cron: &Cron = crons.entry((time.hour(), time.minute())).or_insert_with(|| {
+                    let daily = format!("{} {} * * *", time.minute(), time.hour());
+                    Cron::parse(&daily, zone(tz)).unwrap()
+                });
                 let expected = if after > before { at } else { wall - before };
                 let found = between(cron, at - 11 * HOUR - 1, at + 11 * HOUR);
                 assert_eq!(found, [expected], "{cron:?} around {at}");
@@ -125,17 +117,11 @@ fn a_fixed_time_fires_once_at_every_change_of_every_zone() {
 fn counts_on(cron: &Cron, at: i64, before: i64, after: i64) {
     let marks = |from: i64, until: i64, offset: i64| {
         let first = (from + offset).div_euclid(1_800) + 1;
-        (first..)
-            .map(move |n| n * 1_800 - offset)
-            .take_while(move |utc| *utc <= until)
+        (first..).map(move |n| n * 1_800 - offset).take_while(move |utc| *utc <= until)
     };
     let mut expected: Vec<i64> = marks(at - 3 * HOUR, at - 1, before).collect();
     expected.extend(marks(at - 1, at + 3 * HOUR, after));
-    assert_eq!(
-        between(cron, at - 3 * HOUR, at + 3 * HOUR),
-        expected,
-        "{cron:?} around {at}"
-    );
+    assert_eq!(between(cron, at - 3 * HOUR, at + 3 * HOUR), expected, "{cron:?} around {at}");
 }
 
 /// The slots in `(from, until]`, each of which must lie after the one before.
@@ -174,17 +160,12 @@ fn zones() -> impl Strategy<Value = Tz> {
         Pacific::Chatham,
         Pacific::Kwajalein,
     ];
-    prop_oneof![
-        prop::sample::select(peculiar),
-        prop::sample::select(&TZ_VARIANTS[..])
-    ]
+    prop_oneof![prop::sample::select(peculiar), prop::sample::select(&TZ_VARIANTS[..])]
 }
 
 fn changes_since_1970(tz: Tz) -> impl Iterator<Item = (i64, i64, i64)> {
     let end = 68 * YEAR;
-    std::iter::successors(change_after(tz, 0, end), move |change| {
-        change_after(tz, change.0, end)
-    })
+    std::iter::successors(change_after(tz, 0, end), move |change| change_after(tz, change.0, end))
 }
 
 /// The first change after `from`: its instant and the offsets on either side.

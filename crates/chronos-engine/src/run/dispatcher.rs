@@ -38,10 +38,7 @@ impl Dispatcher {
     }
 
     async fn hand_back(&self, claims: &[Claim]) -> store::Result<()> {
-        warn!(
-            claims = claims.len(),
-            "Claims handed back: it is too late to begin them"
-        );
+        warn!(claims = claims.len(), "Claims handed back: it is too late to begin them");
         let holds: Vec<Hold> = claims.iter().map(|claim| claim.hold).collect();
         let shared = &self.shared;
         shared.store.release(&holds, shared.clock.now()).await
@@ -50,15 +47,14 @@ impl Dispatcher {
     fn start(&self, claim: Claim, claimed_at: Duration) {
         let shared = &self.shared;
         let (spec, hold) = (claim.spec.clone(), claim.hold);
-        let deadline = spec.max_execution_time.map(|most| claimed_at + most);
+        let deadline = spec.max_execution_time.map(|most| claimed_at.saturating_add(most));
         let token = shared.runs.child_token();
         let context = JobContext::new(claim, token.clone(), shared.store.clone());
         let Target::Handler { name } = &spec.target;
         let handler = shared.handlers.handler(name);
-        shared.roster.add(
-            Entry::new(spec.clone(), hold, token, context.clone(), claimed_at),
-            deadline,
-        );
+        shared
+            .roster
+            .add(Entry::new(spec.clone(), hold, token, context.clone(), claimed_at), deadline);
         let Some(handler) = handler else {
             let message = format!("no handler is registered under \"{name}\" here");
             shared.complete(hold, Ending::Failed(Failure::permanent(&message)));
@@ -77,24 +73,15 @@ impl Tick for Dispatcher {
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
         let shared = &self.shared;
-        let room = shared
-            .config
-            .max_concurrency
-            .saturating_sub(shared.roster.len());
+        let room = shared.config.max_concurrency.saturating_sub(shared.roster.len());
         if room == 0 {
             // The next end rings the bell.
             return Ok(None);
         }
         let claimed_at = shared.clock.monotonic();
-        let terms = Terms {
-            now: shared.clock.now(),
-            lease: shared.config.lease,
-        };
+        let terms = Terms { now: shared.clock.now(), lease: shared.config.lease };
         let limit = room.min(shared.config.batch);
-        let claimed = shared
-            .store
-            .claim(&shared.config.worker, terms, limit)
-            .await?;
+        let claimed = shared.store.claim(&shared.config.worker, terms, limit).await?;
         if !claimed.claims.is_empty() {
             if !self.may_begin(claimed_at) {
                 // Left alone they would be reaped, so a hand-back that fails only costs time.
@@ -123,6 +110,5 @@ async fn run(shared: Arc<Shared>, handler: Arc<dyn Handler>, context: JobContext
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

@@ -22,8 +22,7 @@ impl Shared {
     /// Takes a run off the roster and hands its end over. Does nothing for one that is off already:
     /// its end was decided by someone else.
     pub(crate) fn complete(&self, hold: Hold, ending: Ending) {
-        self.roster
-            .take(hold, |entry| self.hand_over(entry, ending));
+        self.roster.take(hold, |entry| self.hand_over(entry, ending));
     }
 
     pub(super) fn hand_over(&self, entry: &Entry, ending: Ending) {
@@ -33,20 +32,9 @@ impl Shared {
             Ending::Success | Ending::Failed(_) if entry.stop_asked => Ending::Cancelled,
             ending => ending,
         };
-        let finish = Finish {
-            hold: entry.hold,
-            ending,
-            at,
-            log: entry.context.take_log(),
-        };
-        let ended = Ended {
-            spec: entry.spec.clone(),
-            finish,
-        };
-        self.ended
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(ended);
+        let finish = Finish { hold: entry.hold, ending, at, log: entry.context.take_log() };
+        let ended = Ended { spec: entry.spec.clone(), finish };
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push_back(ended);
         self.bells.finish.notify_one();
     }
 }
@@ -62,21 +50,13 @@ impl Finisher {
     }
 
     fn next_batch(&self) -> Vec<Ended> {
-        let mut ended = self
-            .shared
-            .ended
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let count = ended.len().min(self.shared.config.batch);
         ended.drain(..count).collect()
     }
 
     fn put_back(&self, batch: Vec<Ended>) {
-        let mut ended = self
-            .shared
-            .ended
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
         for end in batch.into_iter().rev() {
             ended.push_front(end);
         }

@@ -24,20 +24,15 @@ pub struct Keeper {
 
 impl Keeper {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            next_heartbeat: Duration::ZERO,
-        }
+        Self { shared, next_heartbeat: Duration::ZERO }
     }
 
     fn stop_overdue(&self) {
         let shared = &self.shared;
-        shared
-            .roster
-            .take_overdue(shared.clock.monotonic(), |entry, ending| {
-                entry.abort();
-                shared.hand_over(entry, ending);
-            });
+        shared.roster.take_overdue(shared.clock.monotonic(), |entry, ending| {
+            entry.abort();
+            shared.hand_over(entry, ending);
+        });
     }
 
     async fn renew(&mut self) {
@@ -45,10 +40,7 @@ impl Keeper {
         let holds = shared.roster.holds();
         let begun = shared.clock.monotonic();
         let config = &shared.config;
-        let terms = Terms {
-            now: shared.clock.now(),
-            lease: config.lease,
-        };
+        let terms = Terms { now: shared.clock.now(), lease: config.lease };
         let renewing = shared.store.renew(&holds, terms);
         // A store that does not answer must not keep us from giving up in time.
         let stale_at = shared.roster.oldest_renewal().unwrap_or(begun) + self.shared.fence();
@@ -63,9 +55,7 @@ impl Keeper {
                 Renewal::Held => shared.roster.renewed(hold.execution, begun),
                 Renewal::CancelRequested(_) => {
                     shared.roster.renewed(hold.execution, begun);
-                    shared
-                        .roster
-                        .ask_to_stop(hold.execution, begun + config.cancel_grace);
+                    shared.roster.ask_to_stop(hold.execution, begun + config.cancel_grace);
                 }
                 Renewal::Lost => {
                     shared.roster.take(*hold, |entry| {
@@ -87,10 +77,8 @@ impl Keeper {
 
     /// Gives up runs whose lease is about to end without having been renewed.
     fn give_up_stale(&self) {
-        for entry in self
-            .shared
-            .roster
-            .take_stale(self.shared.clock.monotonic(), self.shared.fence())
+        for entry in
+            self.shared.roster.take_stale(self.shared.clock.monotonic(), self.shared.fence())
         {
             warn!(job = %entry.spec.name, "Run given up: its lease could not be renewed in time");
             entry.abort();
@@ -103,17 +91,10 @@ impl Keeper {
     fn next(&self) -> Option<Timestamp> {
         let roster = &self.shared.roster;
         let stale_at = roster.oldest_renewal()? + self.shared.fence();
-        let wake = self
-            .next_heartbeat
-            .min(stale_at)
-            .min(roster.next_end().unwrap_or(Duration::MAX));
+        let wake =
+            self.next_heartbeat.min(stale_at).min(roster.next_end().unwrap_or(Duration::MAX));
         let wait = wake.saturating_sub(self.shared.clock.monotonic());
-        Some(
-            self.shared
-                .clock
-                .now()
-                .after(wait.max(Duration::from_millis(1))),
-        )
+        Some(self.shared.clock.now().after(wait.max(Duration::from_millis(1))))
     }
 }
 

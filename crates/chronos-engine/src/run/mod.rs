@@ -134,9 +134,7 @@ pub struct Engine {
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine")
-            .field("worker", &self.shared.config.worker)
-            .finish_non_exhaustive()
+        f.debug_struct("Engine").field("worker", &self.shared.config.worker).finish_non_exhaustive()
     }
 }
 
@@ -182,13 +180,7 @@ impl Engine {
         upkeep_loops.spawn(looped(keeper, &bells.keep, &upkeep));
         upkeep_loops.spawn(looped(finisher, &bells.finish, &upkeep));
         upkeep_loops.spawn(looped(reaper, &bells.reap, &upkeep));
-        Self {
-            shared,
-            intake,
-            upkeep,
-            intake_loops,
-            upkeep_loops,
-        }
+        Self { shared, intake, upkeep, intake_loops, upkeep_loops }
     }
 
     /// How many executions this engine runs now.
@@ -237,11 +229,8 @@ async fn join(loops: &mut JoinSet<()>) {
 }
 
 fn ring_on_wake(store: &dyn Store, bells: &Bells) {
-    let (plan, claim, keep) = (
-        Arc::downgrade(&bells.plan),
-        Arc::downgrade(&bells.claim),
-        Arc::downgrade(&bells.keep),
-    );
+    let (plan, claim, keep) =
+        (Arc::downgrade(&bells.plan), Arc::downgrade(&bells.claim), Arc::downgrade(&bells.keep));
     let stop_asked = bells.stop_asked.clone();
     store.watch(Arc::new(move |wake| {
         if wake == Wake::Cancel {

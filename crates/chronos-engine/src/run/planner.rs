@@ -28,10 +28,7 @@ impl Tick for Planner {
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
         let shared = &self.shared;
-        let fired = shared
-            .store
-            .fire_due(shared.clock.now(), shared.config.batch)
-            .await?;
+        let fired = shared.store.fire_due(shared.clock.now(), shared.config.batch).await?;
         shared.observer.planned(&fired.planned);
         for (job, unreadable) in &fired.unreadable {
             error!(%job, error = %unreadable, "Job set aside: its record cannot be read");

@@ -26,23 +26,15 @@ pub struct Reaper {
 
 impl Reaper {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            last: None,
-            rests_until: Duration::ZERO,
-        }
+        Self { shared, last: None, rests_until: Duration::ZERO }
     }
 
     fn rest_after_jump(&mut self, wall: Timestamp, passed: Duration) {
         if let Some((wall_before, passed_before)) = self.last.replace((wall, passed)) {
-            let gained = wall
-                .since(wall_before)
-                .saturating_sub(passed.saturating_sub(passed_before));
+            let gained =
+                wall.since(wall_before).saturating_sub(passed.saturating_sub(passed_before));
             if gained > JUMP {
-                warn!(
-                    ?gained,
-                    "The clock was set forward: nothing is reaped for a lease"
-                );
+                warn!(?gained, "The clock was set forward: nothing is reaped for a lease");
                 self.rests_until = passed + self.shared.config.lease;
             }
         }

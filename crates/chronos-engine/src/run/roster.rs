@@ -35,16 +35,7 @@ impl Entry {
         context: JobContext,
         renewed: Duration,
     ) -> Self {
-        Self {
-            spec,
-            hold,
-            context,
-            stop_asked: false,
-            token,
-            task: None,
-            renewed,
-            end: None,
-        }
+        Self { spec, hold, context, stop_asked: false, token, task: None, renewed, end: None }
     }
 
     /// Cancels its token and drops its future at the next point where it waits.
@@ -122,10 +113,7 @@ impl Roster {
     /// on before anyone may find the roster empty and stop what it is passed to.
     pub(crate) fn take(&self, hold: Hold, pass_on: impl FnOnce(&Entry)) {
         let mut inner = self.lock();
-        if inner
-            .entries
-            .get(&hold.execution)
-            .is_some_and(|entry| entry.hold == hold)
+        if inner.entries.get(&hold.execution).is_some_and(|entry| entry.hold == hold)
             && let Some(entry) = inner.take(hold.execution)
         {
             pass_on(&entry);
@@ -138,10 +126,7 @@ impl Roster {
         let mut inner = self.lock();
         while let Some((_, id)) = inner.ends.first().copied().filter(|(at, _)| *at <= now) {
             let Some(entry) = inner.take(id) else { break };
-            let ending = entry
-                .end
-                .as_ref()
-                .map_or(Ending::TimedOut, |(_, ending)| ending.clone());
+            let ending = entry.end.as_ref().map_or(Ending::TimedOut, |(_, ending)| ending.clone());
             pass_on(&entry, ending);
         }
         self.note_if_empty(&inner);
@@ -168,12 +153,7 @@ impl Roster {
 
     /// Every run's hold, in the order of their ids.
     pub(crate) fn holds(&self) -> Vec<Hold> {
-        let mut holds: Vec<_> = self
-            .lock()
-            .entries
-            .values()
-            .map(|entry| entry.hold)
-            .collect();
+        let mut holds: Vec<_> = self.lock().entries.values().map(|entry| entry.hold).collect();
         holds.sort_unstable_by_key(|hold| hold.execution);
         holds
     }
@@ -203,11 +183,7 @@ impl Roster {
 
     /// When the run was renewed that was renewed longest ago.
     pub(crate) fn oldest_renewal(&self) -> Option<Duration> {
-        self.lock()
-            .entries
-            .values()
-            .map(|entry| entry.renewed)
-            .min()
+        self.lock().entries.values().map(|entry| entry.renewed).min()
     }
 
     /// Waits until nothing runs.

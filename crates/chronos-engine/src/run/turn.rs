@@ -1,16 +1,18 @@
 //! Turning a loop: a tick, then a wait until the next one is worth it.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use chronos_core::Timestamp;
 use chronos_core::store;
+use futures::FutureExt;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::clock::{Clock, LONGEST_SLEEP};
+use crate::clock::Clock;
 
 /// One turn of a loop.
 #[async_trait]
@@ -36,7 +38,10 @@ pub(super) async fn run(
 ) {
     let mut failures = 0_u32;
     loop {
-        let next = match tick.tick().await {
+        // A panic is a bug of ours; the loop that has it must not take the scheduler along.
+        let turned = AssertUnwindSafe(tick.tick()).catch_unwind().await;
+        let turned = turned.unwrap_or_else(|_| Err(store::Error::Unavailable("panic".into())));
+        let next = match turned {
             Ok(next) => {
                 failures = 0;
                 next
@@ -76,13 +81,11 @@ const LAST_TRIES: u32 = 5;
 async fn wait(clock: &dyn Clock, next: Option<Timestamp>) {
     match next {
         Some(next) => clock.sleep_until(next).await,
-        None => tokio::time::sleep(LONGEST_SLEEP).await,
+        None => clock.sleep_until(Timestamp::MAX).await,
     }
 }
 
 /// 50 ms, doubling up to 5 s.
 fn backoff(failures: u32) -> Duration {
-    Duration::from_millis(50)
-        .saturating_mul(1 << failures.min(7))
-        .min(Duration::from_secs(5))
+    Duration::from_millis(50).saturating_mul(1 << failures.min(7)).min(Duration::from_secs(5))
 }

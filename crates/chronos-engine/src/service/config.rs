@@ -96,10 +96,7 @@ impl SchedulerError {
     /// The port's error, said in terms of the job it is about.
     pub(super) fn of(job: &str, error: store::Error) -> Self {
         match error {
-            store::Error::Invalid(error) => Self::InvalidJob {
-                job: job.into(),
-                error,
-            },
+            store::Error::Invalid(error) => Self::InvalidJob { job: job.into(), error },
             store::Error::NameTaken(name) => Self::DuplicateJob(name),
             store::Error::NoSuchJob(_) => Self::UnknownJob(job.into()),
             store::Error::Overlap(name) => Self::AlreadyRunningJob(name),

@@ -22,10 +22,7 @@ impl SchedulerService {
 
     async fn amend(&self, name: &str, change: Change) -> Result<(), SchedulerError> {
         let id = self.id(name)?;
-        let amended = self
-            .store
-            .amend_job(id, change, None, self.clock.now())
-            .await;
+        let amended = self.store.amend_job(id, change, None, self.clock.now()).await;
         let job = amended.map_err(|error| SchedulerError::of(name, error))?;
         self.registry.amended(name, &job.standing);
         Ok(())
@@ -40,8 +37,7 @@ impl SchedulerService {
             return Err(SchedulerError::ShutDown);
         }
         let run = self.store.run_now(id, self.clock.now()).await;
-        run.map(|execution| execution.id)
-            .map_err(|error| SchedulerError::of(name, error))
+        run.map(|execution| execution.id).map_err(|error| SchedulerError::of(name, error))
     }
 
     /// Removes the job; a run under way is asked to stop.
@@ -65,17 +61,8 @@ impl SchedulerService {
         let zone = Zone::parse(timezone)
             .map_err(|error| SchedulerError::InvalidConfig(format!("quiet hours: {error}")))?;
         let id = PolicyId::new(self.clock.now(), chance());
-        let policy = QuietHours {
-            id,
-            name: name.into(),
-            zone,
-            windows,
-            mode,
-        };
-        self.store
-            .put_policy(policy)
-            .await
-            .map_err(SchedulerError::Store)?;
+        let policy = QuietHours { id, name: name.into(), zone, windows, mode };
+        self.store.put_policy(policy).await.map_err(SchedulerError::Store)?;
         Ok(id)
     }
 
@@ -88,9 +75,7 @@ impl SchedulerService {
         let of = |error| SchedulerError::of(name, error);
         let job = self.store.job(self.id(name)?).await.map_err(of)?;
         let policies = self.store.policies().await.map_err(of)?;
-        let quiet = policies
-            .iter()
-            .find(|policy| Some(policy.id) == job.spec.quiet_hours);
+        let quiet = policies.iter().find(|policy| Some(policy.id) == job.spec.quiet_hours);
         Ok(preview(&job, quiet, count))
     }
 

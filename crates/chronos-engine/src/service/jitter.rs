@@ -36,11 +36,7 @@ impl JitterConfig {
     #[must_use]
     pub fn generate_jitter(&self) -> Duration {
         let window = self.max_jitter_secs.saturating_mul(1_000);
-        if window == 0 {
-            Duration::ZERO
-        } else {
-            Duration::from_millis(fastrand::u64(..window))
-        }
+        if window == 0 { Duration::ZERO } else { Duration::from_millis(fastrand::u64(..window)) }
     }
 }
 
@@ -69,16 +65,8 @@ mod tests {
         let second = JitterConfig::new(1);
         let drawn: Vec<_> = (0..1_000).map(|_| second.generate_jitter()).collect();
         assert!(drawn.iter().all(|delay| *delay < Duration::from_secs(1)));
-        assert!(
-            drawn
-                .iter()
-                .any(|delay| *delay > Duration::from_millis(900))
-        );
-        assert!(
-            drawn
-                .iter()
-                .any(|delay| *delay < Duration::from_millis(100))
-        );
+        assert!(drawn.iter().any(|delay| *delay > Duration::from_millis(900)));
+        assert!(drawn.iter().any(|delay| *delay < Duration::from_millis(100)));
         assert_eq!(JitterConfig::none().generate_jitter(), Duration::ZERO);
         assert!(JitterConfig::new(u64::MAX).generate_jitter() > Duration::ZERO);
     }

@@ -172,10 +172,7 @@ impl SchedulerService {
         let worker = WorkerId::new(&format!("in-process-{:016x}", fastrand::u64(..)));
         let mut config = EngineConfig::new(worker);
         config.max_concurrency = self.config.max_concurrent_runs;
-        let observer = Reporter {
-            registry: self.registry.clone(),
-            clock: self.clock.clone(),
-        };
+        let observer = Reporter { registry: self.registry.clone(), clock: self.clock.clone() };
         *stage = Stage::Running(Engine::start(
             config,
             self.store.clone(),
@@ -222,9 +219,7 @@ impl SchedulerService {
     }
 
     fn id(&self, name: &str) -> Result<JobId, SchedulerError> {
-        self.closures
-            .job(name)
-            .ok_or_else(|| SchedulerError::UnknownJob(name.into()))
+        self.closures.job(name).ok_or_else(|| SchedulerError::UnknownJob(name.into()))
     }
 }
 

@@ -69,137 +69,82 @@ impl NewJob {
 
     /// Runs at the times of a cron expression of 5, 6 or 7 fields.
     pub fn cron(self, expression: impl Into<String>) -> Self {
-        Self {
-            when: Some(When::Cron(expression.into())),
-            ..self
-        }
+        Self { when: Some(When::Cron(expression.into())), ..self }
     }
 
     /// Runs every so often, keeping its phase however long the runs take.
     pub fn every(self, interval: Duration) -> Self {
-        Self {
-            when: Some(When::Every(interval)),
-            ..self
-        }
+        Self { when: Some(When::Every(interval)), ..self }
     }
 
     /// Runs this long after the end of the run before.
     pub fn after_end(self, delay: Duration) -> Self {
-        Self {
-            when: Some(When::AfterEnd(delay)),
-            ..self
-        }
+        Self { when: Some(When::AfterEnd(delay)), ..self }
     }
 
     /// Runs once, at this instant.
     pub fn at(self, instant: DateTime<Utc>) -> Self {
-        Self {
-            when: Some(When::At(instant.into())),
-            ..self
-        }
+        Self { when: Some(When::At(instant.into())), ..self }
     }
 
     /// The IANA zone whose wall clock a cron expression is read on.
     pub fn timezone(self, name: impl Into<String>) -> Self {
-        Self {
-            timezone: Some(name.into()),
-            ..self
-        }
+        Self { timezone: Some(name.into()), ..self }
     }
 
     /// No slot before this instant.
     pub fn start_at(self, instant: DateTime<Utc>) -> Self {
-        Self {
-            start_at: Some(instant.into()),
-            ..self
-        }
+        Self { start_at: Some(instant.into()), ..self }
     }
 
     /// No slot after this instant.
     pub fn end_at(self, instant: DateTime<Utc>) -> Self {
-        Self {
-            end_at: Some(instant.into()),
-            ..self
-        }
+        Self { end_at: Some(instant.into()), ..self }
     }
 
     /// At most this many slots fire.
     pub fn max_runs(self, runs: u64) -> Self {
-        Self {
-            max_runs: Some(runs),
-            ..self
-        }
+        Self { max_runs: Some(runs), ..self }
     }
 
     /// What happens when runs overlap; by default the later one is skipped.
     pub fn overlap(self, policy: OverlapPolicy) -> Self {
-        Self {
-            overlap: policy,
-            ..self
-        }
+        Self { overlap: policy, ..self }
     }
 
     /// What happens to missed slots; by default they are skipped, and a one-time job runs late.
     pub fn catch_up(self, policy: CatchUpPolicy) -> Self {
-        Self {
-            catch_up: Some(policy),
-            ..self
-        }
+        Self { catch_up: Some(policy), ..self }
     }
 
     /// Spreads the start of each run over this window.
     pub fn jitter(self, window: Duration) -> Self {
-        Self {
-            jitter: window,
-            ..self
-        }
+        Self { jitter: window, ..self }
     }
 
     /// Retries a failed run up to this often, after 5 s doubling up to an hour.
     pub fn retries(self, max_retry: u32) -> Self {
-        Self {
-            retry: retry::Policy {
-                max_retry,
-                ..self.retry
-            },
-            ..self
-        }
+        Self { retry: retry::Policy { max_retry, ..self.retry }, ..self }
     }
 
     /// The delay before the first retry and the longest one; each doubles the one before.
     pub fn retry_delay(self, base: Duration, max_delay: Duration) -> Self {
-        Self {
-            retry: retry::Policy {
-                base,
-                max_delay,
-                ..self.retry
-            },
-            ..self
-        }
+        Self { retry: retry::Policy { base, max_delay, ..self.retry }, ..self }
     }
 
     /// The policy that says when nothing fires.
     pub fn quiet_hours(self, policy: PolicyId) -> Self {
-        Self {
-            quiet_hours: Some(policy),
-            ..self
-        }
+        Self { quiet_hours: Some(policy), ..self }
     }
 
     /// Stops a run after this long.
     pub fn max_execution_time(self, limit: Duration) -> Self {
-        Self {
-            max_execution_time: Some(limit),
-            ..self
-        }
+        Self { max_execution_time: Some(limit), ..self }
     }
 
     /// How late a slot may fire and still count as on time.
     pub fn misfire_grace(self, grace: Duration) -> Self {
-        Self {
-            misfire_grace: Some(grace),
-            ..self
-        }
+        Self { misfire_grace: Some(grace), ..self }
     }
 
     /// The job's name.
@@ -218,12 +163,9 @@ impl NewJob {
         let Some(when) = self.when.clone() else {
             return Err(SchedulerError::NoSchedule(self.name));
         };
-        let schedule =
-            self.schedule(when, default_zone, now)
-                .map_err(|error| SchedulerError::InvalidJob {
-                    job: self.name.clone(),
-                    error,
-                })?;
+        let schedule = self
+            .schedule(when, default_zone, now)
+            .map_err(|error| SchedulerError::InvalidJob { job: self.name.clone(), error })?;
         let spec = JobSpec::new(id, &self.name, schedule, now);
         let spec = JobSpec {
             overlap: self.overlap,
@@ -239,10 +181,7 @@ impl NewJob {
     }
 
     fn schedule(&self, when: When, default_zone: Zone, now: Timestamp) -> Result<Schedule, Error> {
-        let zone = self
-            .timezone
-            .as_deref()
-            .map_or(Ok(default_zone), Zone::parse)?;
+        let zone = self.timezone.as_deref().map_or(Ok(default_zone), Zone::parse)?;
         let mut schedule = match when {
             When::Cron(expression) => Schedule::cron(&expression, zone)?,
             When::Every(interval) => Schedule::interval(interval, now)?,

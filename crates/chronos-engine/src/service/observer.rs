@@ -42,19 +42,15 @@ impl Observer for Reporter {
     }
 
     fn started(&self, claims: &[Claim]) {
-        self.registry
-            .record_starts(claims.iter().map(|claim| &*claim.spec));
+        self.registry.record_starts(claims.iter().map(|claim| &*claim.spec));
         for claim in claims {
             info!(job = %claim.spec.name, "Job started");
         }
     }
 
     fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
-        let ends = ended
-            .iter()
-            .map(|(spec, execution)| (&**spec, run_end(spec, execution)));
-        self.registry
-            .record_ends(ends.filter_map(|(spec, end)| Some((spec, end?))));
+        let ends = ended.iter().map(|(spec, execution)| (&**spec, run_end(spec, execution)));
+        self.registry.record_ends(ends.filter_map(|(spec, end)| Some((spec, end?))));
         for (spec, execution) in ended {
             let Some(end) = run_end(spec, execution) else {
                 continue;

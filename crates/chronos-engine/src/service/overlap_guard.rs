@@ -30,26 +30,19 @@ impl OverlapGuard {
     /// others need to know which runs are alive, which only the store does.
     #[must_use]
     pub fn new(policy: OverlapPolicy) -> Self {
-        Self {
-            is_running: Arc::default(),
-            policy,
-        }
+        Self { is_running: Arc::default(), policy }
     }
 
     /// The right to run, unless a run that it must not overlap holds it.
     #[must_use]
     pub fn try_acquire(&self) -> Option<RunGuard> {
         if self.policy == OverlapPolicy::Concurrent {
-            return Some(RunGuard {
-                is_running: Arc::new(AtomicBool::new(true)),
-            });
+            return Some(RunGuard { is_running: Arc::new(AtomicBool::new(true)) });
         }
         self.is_running
             .compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst)
             .ok()
-            .map(|_| RunGuard {
-                is_running: self.is_running.clone(),
-            })
+            .map(|_| RunGuard { is_running: self.is_running.clone() })
     }
 
     /// Whether a run holds the right.
@@ -92,13 +85,8 @@ mod tests {
     fn of_many_threads_exactly_one_gets_in() {
         let guard = OverlapGuard::new(OverlapPolicy::Skip);
         let held: Vec<_> = std::thread::scope(|scope| {
-            let tries: Vec<_> = (0..16)
-                .map(|_| scope.spawn(|| guard.try_acquire()))
-                .collect();
-            tries
-                .into_iter()
-                .filter_map(|tried| tried.join().unwrap())
-                .collect()
+            let tries: Vec<_> = (0..16).map(|_| scope.spawn(|| guard.try_acquire())).collect();
+            tries.into_iter().filter_map(|tried| tried.join().unwrap()).collect()
         });
         assert_eq!(held.len(), 1);
     }

@@ -67,8 +67,7 @@ impl SchedulerService {
         every: Duration,
         job_fn: impl IntoHandler<Shape>,
     ) -> Result<JobId, SchedulerError> {
-        self.register(NewJob::named(name).every(every), job_fn)
-            .await
+        self.register(NewJob::named(name).every(every), job_fn).await
     }
 
     /// Registers a job that runs once, at this instant.
@@ -158,10 +157,7 @@ impl SchedulerService {
         }
         let text = schedule_text(&spec);
         let change = Change::Edit(Box::new(spec));
-        let edited = self
-            .store
-            .amend_job(known.spec.id, change, None, now)
-            .await?;
+        let edited = self.store.amend_job(known.spec.id, change, None, now).await?;
         self.registry.adopt(name, text, &edited);
         Ok(edited.spec)
     }

@@ -125,10 +125,7 @@ impl JobRegistry {
     /// An empty registry on this clock.
     #[must_use]
     pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
-        Self {
-            jobs: RwLock::default(),
-            clock,
-        }
+        Self { jobs: RwLock::default(), clock }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, FxHashMap<Arc<str>, Entry>> {
@@ -249,19 +246,13 @@ impl JobRegistry {
     /// What a job did last and does next.
     #[must_use]
     pub fn get_status(&self, name: &str) -> Option<JobStatus> {
-        self.read()
-            .get_key_value(name)
-            .map(|(name, entry)| entry.status(name))
+        self.read().get_key_value(name).map(|(name, entry)| entry.status(name))
     }
 
     /// The same of every job, in the order of their names.
     #[must_use]
     pub fn get_all_status(&self) -> Vec<JobStatus> {
-        let mut all: Vec<_> = self
-            .read()
-            .iter()
-            .map(|(name, entry)| entry.status(name))
-            .collect();
+        let mut all: Vec<_> = self.read().iter().map(|(name, entry)| entry.status(name)).collect();
         all.sort_by(|one, other| one.job_name.cmp(&other.job_name));
         all
     }
@@ -269,9 +260,7 @@ impl JobRegistry {
     /// Whether a run of the job is under way.
     #[must_use]
     pub fn is_running(&self, name: &str) -> bool {
-        self.read()
-            .get(name)
-            .is_some_and(|entry| entry.active_runs > 0)
+        self.read().get(name).is_some_and(|entry| entry.active_runs > 0)
     }
 
     /// Whether there is a job of this name.
@@ -295,8 +284,7 @@ impl JobRegistry {
 
 /// The job's entry, unless another job has its name by now.
 fn of_job<'a>(jobs: &'a mut FxHashMap<Arc<str>, Entry>, spec: &JobSpec) -> Option<&'a mut Entry> {
-    jobs.get_mut(&*spec.name)
-        .filter(|entry| entry.job == Some(spec.id))
+    jobs.get_mut(&*spec.name).filter(|entry| entry.job == Some(spec.id))
 }
 
 /// The end of a run, as the registry needs it; the end of a skip begins at its slot.
@@ -378,10 +366,7 @@ impl Entry {
             success_count: self.successes,
             error_count: self.errors,
             skipped_count: self.skips,
-            last_skip: self
-                .last_skip
-                .as_ref()
-                .map(|skip| (skip.0.to_datetime(), skip.1.clone())),
+            last_skip: self.last_skip.as_ref().map(|skip| (skip.0.to_datetime(), skip.1.clone())),
             active_runs: self.active_runs,
             is_running: self.active_runs > 0,
             is_paused: self.is_paused,

@@ -38,27 +38,16 @@ impl FromStr for Period {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let split = text
-            .strip_prefix("toc:")
-            .and_then(|rest| rest.split_once(':'));
+        let split = text.strip_prefix("toc:").and_then(|rest| rest.split_once(':'));
         let (level, name) = split
             .and_then(|(level, name)| {
-                let level = Level::ALL
-                    .into_iter()
-                    .find(|known| known.as_str() == level)?;
+                let level = Level::ALL.into_iter().find(|known| known.as_str() == level)?;
                 Some((level, name))
             })
-            .ok_or_else(|| Error::NotAPeriod {
-                given: quoted(text),
-            })?;
-        let numbers = numbers(level, name).ok_or_else(|| Error::Malformed {
-            given: quoted(text),
-            level,
-        })?;
-        period(level, numbers).ok_or_else(|| Error::NotInCalendar {
-            given: quoted(text),
-            level,
-        })
+            .ok_or_else(|| Error::NotAPeriod { given: quoted(text) })?;
+        let numbers =
+            numbers(level, name).ok_or_else(|| Error::Malformed { given: quoted(text), level })?;
+        period(level, numbers).ok_or_else(|| Error::NotInCalendar { given: quoted(text), level })
     }
 }
 

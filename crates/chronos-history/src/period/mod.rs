@@ -42,10 +42,7 @@ impl Period {
             Level::Month => days_before(date, date.day0()),
             Level::Year => days_before(date, date.ordinal0()),
         };
-        Self {
-            level,
-            start: midnight(first),
-        }
+        Self { level, start: midnight(first) }
     }
 
     /// Its level.
@@ -125,10 +122,7 @@ impl Period {
 
     fn hour(date: NaiveDate, hour: u32) -> Self {
         let start = midnight(date).after(HOUR * hour);
-        Self {
-            level: Level::Hour,
-            start,
-        }
+        Self { level: Level::Hour, start }
     }
 
     fn first_date(self) -> NaiveDate {

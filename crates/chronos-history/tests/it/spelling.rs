@@ -35,13 +35,7 @@ fn each_level_has_its_id_title_and_bounds() {
             "2026-11-01T00:00:00Z",
             "2026-12-01T00:00:00Z",
         ),
-        (
-            Level::Year,
-            "toc:year:2026",
-            "2026",
-            "2026-01-01T00:00:00Z",
-            "2027-01-01T00:00:00Z",
-        ),
+        (Level::Year, "toc:year:2026", "2026", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
     ] {
         let period = Period::containing(level, noon);
         assert_eq!(period.to_string(), id);
@@ -55,19 +49,10 @@ fn each_level_has_its_id_title_and_bounds() {
 #[test]
 fn weeks_that_cross_a_month_or_a_year_say_so() {
     for (id, title) in [
-        (
-            "toc:week:2026:W44",
-            "Week 44 of 2026 (26 October – 1 November)",
-        ),
-        (
-            "toc:week:2026:W53",
-            "Week 53 of 2026 (28 December 2026 – 3 January 2027)",
-        ),
+        ("toc:week:2026:W44", "Week 44 of 2026 (26 October – 1 November)"),
+        ("toc:week:2026:W53", "Week 53 of 2026 (28 December 2026 – 3 January 2027)"),
         ("toc:week:2027:W01", "Week 1 of 2027 (4–10 January)"),
-        (
-            "toc:week:2020:W01",
-            "Week 1 of 2020 (30 December 2019 – 5 January 2020)",
-        ),
+        ("toc:week:2020:W01", "Week 1 of 2020 (30 December 2019 – 5 January 2020)"),
     ] {
         let week: Period = id.parse().unwrap();
         assert_eq!(week.title(), title);
@@ -116,10 +101,7 @@ fn only_one_spelling_of_an_id_is_accepted() {
         ("toc:day:+026-11-15", "days are written toc:day:2026-11-15"),
         ("toc:day:2026-11-15 ", "days are written toc:day:2026-11-15"),
         ("toc:day:２026-11-1", "days are written toc:day:2026-11-15"),
-        (
-            "toc:hour:2026-11-15T9",
-            "hours are written toc:hour:2026-11-15T13",
-        ),
+        ("toc:hour:2026-11-15T9", "hours are written toc:hour:2026-11-15T13"),
         ("toc:week:2026-W46", "weeks are written toc:week:2026:W46"),
         ("toc:week:2026:w46", "weeks are written toc:week:2026:W46"),
         ("toc:year:10000", "years are written toc:year:2026"),
@@ -133,10 +115,6 @@ fn only_one_spelling_of_an_id_is_accepted() {
         let error = text.parse::<Period>().unwrap_err().to_string();
         assert!(error.contains(problem), "{text:?}: {error}");
     }
-    let endless = "toc:day:é"
-        .repeat(10_000)
-        .parse::<Period>()
-        .unwrap_err()
-        .to_string();
+    let endless = "toc:day:é".repeat(10_000).parse::<Period>().unwrap_err().to_string();
     assert!(endless.len() < 200, "{endless}");
 }

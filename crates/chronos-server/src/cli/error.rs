@@ -30,10 +30,7 @@ pub enum Error {
 
 impl Error {
     pub(super) fn input(field: &'static str, problem: &impl ToString) -> Self {
-        Self::Input {
-            field,
-            problem: problem.to_string(),
-        }
+        Self::Input { field, problem: problem.to_string() }
     }
 
     /// 2 for what the caller can mend, 1 for what the machine must; a reader who has read enough
@@ -55,11 +52,7 @@ impl Error {
             {
                 write!(out, "{}", error.render().ansi())
             }
-            _ => writeln!(
-                out,
-                "{ERROR}error:{ERROR:#} {}",
-                on_one_line(&self.to_string())
-            ),
+            _ => writeln!(out, "{ERROR}error:{ERROR:#} {}", on_one_line(&self.to_string())),
         }
     }
 

@@ -37,15 +37,9 @@ pub(super) fn man(args: &ManArgs, mut out: &mut dyn Write) -> Result<(), Error> 
     let command = match &args.command {
         None => chronos,
         Some(name) => chronos.find_subcommand(name).cloned().ok_or_else(|| {
-            let known: Vec<&str> = chronos
-                .get_subcommands()
-                .map(clap::Command::get_name)
-                .collect();
+            let known: Vec<&str> = chronos.get_subcommands().map(clap::Command::get_name).collect();
             let known = known.join(", ");
-            Error::input(
-                "COMMAND",
-                &format!("unknown command \"{name}\"; use one of {known}"),
-            )
+            Error::input("COMMAND", &format!("unknown command \"{name}\"; use one of {known}"))
         })?,
     };
     let page = Man::new(command).source(format!("chronos {}", *VERSION));

@@ -82,10 +82,7 @@ pub(super) fn run(args: &Args, now: Timestamp, out: &mut dyn Write) -> Result<()
     let from = args.from.unwrap_or(Timestamp::from_secs(now.as_secs()));
     let (field, schedule) = match (&args.expr, args.every) {
         (Some(expr), _) => ("EXPR", Schedule::cron(expr, args.tz)),
-        (None, every) => (
-            "--every",
-            Schedule::interval(every.unwrap_or_default(), from),
-        ),
+        (None, every) => ("--every", Schedule::interval(every.unwrap_or_default(), from)),
     };
     let planned = schedule.and_then(|schedule| {
         let mut spec = JobSpec::new(JobId::from_bytes([0; 16]), "next", schedule, from);
@@ -105,11 +102,7 @@ pub(super) fn run(args: &Args, now: Timestamp, out: &mut dyn Write) -> Result<()
 impl From<PreviewRun> for Run {
     fn from(run: PreviewRun) -> Self {
         let reasons = run.reasons.iter().map(ToString::to_string).collect();
-        Self {
-            nominal: run.nominal,
-            effective: run.effective,
-            reasons,
-        }
+        Self { nominal: run.nominal, effective: run.effective, reasons }
     }
 }
 
@@ -122,32 +115,17 @@ fn write_text(
 ) -> Result<(), Error> {
     let clock = WallClock::of(args.tz);
     writeln!(out, "{STRONG}{description}{STRONG:#}")?;
-    let after = if args.from.is_some() {
-        "after"
-    } else {
-        "from now,"
-    };
-    let runs_after = if args.n == 1 {
-        "Next run".into()
-    } else {
-        format!("Next {} runs", args.n)
-    };
+    let after = if args.from.is_some() { "after" } else { "from now," };
+    let runs_after = if args.n == 1 { "Next run".into() } else { format!("Next {} runs", args.n) };
     let start = clock.date_and_time(from, Precision::of([from]));
     writeln!(out, "{QUIET}{runs_after} {after} {start}{QUIET:#}\n")?;
     table::write(columns(&clock, from, runs), out)?;
     if !args.jitter.is_zero() {
-        writeln!(
-            out,
-            "\n{QUIET}Jitter depends on the job: a saved job gets its own.{QUIET:#}"
-        )?;
+        writeln!(out, "\n{QUIET}Jitter depends on the job: a saved job gets its own.{QUIET:#}")?;
     }
     if let Some(last) = runs.last().filter(|_| runs.len() < args.n) {
         let (shown, last) = (runs.len(), last.nominal);
-        writeln!(
-            out,
-            "\nOnly {shown} of {}: the schedule has no run after {last}.",
-            args.n
-        )?;
+        writeln!(out, "\nOnly {shown} of {}: the schedule has no run after {last}.", args.n)?;
     }
     Ok(())
 }
@@ -163,16 +141,12 @@ fn columns(clock: &WallClock, from: Timestamp, runs: &[PreviewRun]) -> Vec<Colum
     let number_width = runs.len().to_string().len();
     let numbers = Column {
         title: format!("{:>number_width$}", "#"),
-        cells: (1..=runs.len())
-            .map(|number| format!("{number:>number_width$}"))
-            .collect(),
+        cells: (1..=runs.len()).map(|number| format!("{number:>number_width$}")).collect(),
         style: QUIET,
     };
     vec![
         numbers,
-        column(clock.tz.name(), STRONG, &|run| {
-            clock.date_and_time(run.nominal, nominal)
-        }),
+        column(clock.tz.name(), STRONG, &|run| clock.date_and_time(run.nominal, nominal)),
         // In UTC the column before says the same.
         column("UTC", PLAIN, &|run| match clock.tz {
             Tz::UTC => String::new(),
@@ -199,9 +173,7 @@ struct WallClock {
 impl WallClock {
     fn of(zone: Zone) -> Self {
         // A zone's name is a name of the database, so there is no other case.
-        Self {
-            tz: zone.name().parse().unwrap_or(Tz::UTC),
-        }
+        Self { tz: zone.name().parse().unwrap_or(Tz::UTC) }
     }
 
     fn at(&self, instant: Timestamp) -> DateTime<Tz> {
@@ -219,9 +191,7 @@ impl WallClock {
         if instant.date_naive() == self.at(reference).date_naive() {
             instant.format(precision.format()).to_string()
         } else {
-            instant
-                .format(&format!("%a %m-%d {}", precision.format()))
-                .to_string()
+            instant.format(&format!("%a %m-%d {}", precision.format())).to_string()
         }
     }
 }

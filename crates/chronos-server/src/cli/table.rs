@@ -24,9 +24,7 @@ pub(super) fn write(columns: Vec<Column>, out: &mut dyn Write) -> io::Result<()>
     write_row(&columns, titles, out)?;
     let rows = columns.first().map_or(0, |column| column.cells.len());
     for row in 0..rows {
-        let cells = columns
-            .iter()
-            .map(|column| (column.cells[row].as_str(), column.style));
+        let cells = columns.iter().map(|column| (column.cells[row].as_str(), column.style));
         write_row(&columns, cells, out)?;
     }
     Ok(())

@@ -1,8 +1,5 @@
 //! The real binary, as a person or a script meets it.
-#![expect(
-    clippy::expect_used,
-    reason = "a test that cannot run the binary has nothing to go on"
-)]
+#![expect(clippy::expect_used, reason = "a test that cannot run the binary has nothing to go on")]
 
 mod describe;
 mod manual;
@@ -25,11 +22,7 @@ fn command(args: &[&str]) -> Command {
 fn answer(args: &[&str]) -> String {
     let output = command(args).output().expect("the binary runs");
     let (stdout, stderr) = texts(&output);
-    assert_eq!(
-        (output.status.code(), stderr.as_str()),
-        (Some(0), ""),
-        "{args:?}"
-    );
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
     stdout
 }
 
@@ -37,11 +30,7 @@ fn answer(args: &[&str]) -> String {
 fn refusal(args: &[&str]) -> String {
     let output = command(args).output().expect("the binary runs");
     let (stdout, stderr) = texts(&output);
-    assert_eq!(
-        (output.status.code(), stdout.as_str()),
-        (Some(2), ""),
-        "{args:?}: {stderr}"
-    );
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""), "{args:?}: {stderr}");
     assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
     assert_eq!(stderr.matches('\n').count(), 1, "{args:?}: {stderr}");
     assert!(stderr.ends_with('\n'), "{args:?}: {stderr}");

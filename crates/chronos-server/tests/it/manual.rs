@@ -24,10 +24,7 @@ fn without_a_command_the_help_is_shown_as_a_mistake() {
 fn every_shell_gets_a_script_that_knows_the_commands() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = answer(&["completions", shell]);
-        assert!(
-            script.contains("chronos") && script.contains("describe"),
-            "{shell}: {script}"
-        );
+        assert!(script.contains("chronos") && script.contains("describe"), "{shell}: {script}");
     }
 }
 

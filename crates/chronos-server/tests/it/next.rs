@@ -23,9 +23,7 @@ fn json(expression: &str, from: &str, more: &[&str]) -> Value {
 
 fn words(expression: &str, zone: &str) -> String {
     let zone = Zone::parse(zone).expect("the zone exists");
-    Schedule::cron(expression, zone)
-        .expect("the expression is fine")
-        .describe()
+    Schedule::cron(expression, zone).expect("the expression is fine").describe()
 }
 
 #[test]
@@ -88,19 +86,12 @@ Next 3 runs after Sat 2026-03-28 01:00 +01:00
         )
     );
     let reasons = &json("30 2 * * *", "2026-03-28T12:00:00Z", &more)["runs"][0]["reasons"];
-    assert_eq!(
-        *reasons,
-        json!(["shifted by DST: 02:30 does not exist that day"])
-    );
+    assert_eq!(*reasons, json!(["shifted by DST: 02:30 does not exist that day"]));
 }
 
 #[test]
 fn a_fixed_time_in_the_repeated_hour_runs_once() {
-    let runs = json(
-        "30 2 * * *",
-        "2026-10-24T12:00:00Z",
-        &[&BERLIN[..], &["-n", "2"]].concat(),
-    );
+    let runs = json("30 2 * * *", "2026-10-24T12:00:00Z", &[&BERLIN[..], &["-n", "2"]].concat());
     assert_eq!(runs["runs"][0]["nominal"], "2026-10-25T00:30:00Z");
     assert_eq!(runs["runs"][1]["nominal"], "2026-10-26T01:30:00Z");
 }
@@ -113,27 +104,17 @@ fn jitter_shows_when_the_run_starts_and_stays_the_same() {
     for run in answer["runs"].as_array().unwrap() {
         assert_ne!(run["nominal"], run["effective"]);
         let reason = run["reasons"][0].as_str().unwrap();
-        assert!(
-            reason.starts_with('+') && reason.ends_with(" s jitter"),
-            "{reason}"
-        );
+        assert!(reason.starts_with('+') && reason.ends_with(" s jitter"), "{reason}");
     }
     let text = next("@hourly", "2026-01-01T00:00:00Z", &more);
     assert!(text.contains("When     Starts         Notes\n"), "{text}");
     assert!(text.contains(" s jitter\n"), "{text}");
-    assert!(
-        text.ends_with("\nJitter depends on the job: a saved job gets its own.\n"),
-        "{text}"
-    );
+    assert!(text.ends_with("\nJitter depends on the job: a saved job gets its own.\n"), "{text}");
 }
 
 #[test]
 fn jitter_past_midnight_shows_the_date_of_the_start() {
-    let text = next(
-        "59 59 23 * * *",
-        "2026-01-01T00:00:00Z",
-        &["--jitter", "3000", "-n", "1"],
-    );
+    let text = next("59 59 23 * * *", "2026-01-01T00:00:00Z", &["--jitter", "3000", "-n", "1"]);
     assert!(text.contains("Thu 2026-01-01 23:59:59 +00:00"), "{text}");
     assert!(text.contains("Fri 01-02 00:"), "{text}");
 }
@@ -141,15 +122,7 @@ fn jitter_past_midnight_shows_the_date_of_the_start() {
 #[test]
 fn an_interval_counts_from_the_given_instant() {
     assert_eq!(
-        answer(&[
-            "next",
-            "--every",
-            "5400",
-            "--from",
-            "2026-12-01T09:00:00Z",
-            "-n",
-            "2"
-        ]),
+        answer(&["next", "--every", "5400", "--from", "2026-12-01T09:00:00Z", "-n", "2"]),
         "\
 every 90 minutes
 Next 2 runs after Tue 2026-12-01 09:00 +00:00
@@ -163,23 +136,9 @@ Next 2 runs after Tue 2026-12-01 09:00 +00:00
 
 #[test]
 fn times_are_shown_as_finely_as_they_are() {
-    let text = answer(&[
-        "next",
-        "--every",
-        "7",
-        "--from",
-        "2026-12-01T09:00:00.25Z",
-        "-n",
-        "1",
-    ]);
-    assert!(
-        text.contains("Next run after Tue 2026-12-01 09:00:00.250 +00:00\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("Tue 2026-12-01 09:00:07.250 +00:00   in 7 s\n"),
-        "{text}"
-    );
+    let text = answer(&["next", "--every", "7", "--from", "2026-12-01T09:00:00.25Z", "-n", "1"]);
+    assert!(text.contains("Next run after Tue 2026-12-01 09:00:00.250 +00:00\n"), "{text}");
+    assert!(text.contains("Tue 2026-12-01 09:00:07.250 +00:00   in 7 s\n"), "{text}");
 }
 
 #[test]
@@ -222,9 +181,7 @@ fn a_reader_who_has_read_enough_is_no_failure() {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "{\n");
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");

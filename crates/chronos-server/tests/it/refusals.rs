@@ -4,14 +4,9 @@ use crate::refusal;
 
 #[test]
 fn a_bad_expression_is_refused_by_both_commands() {
-    for expression in [
-        "",
-        "61 * * * *",
-        "* * *",
-        "not a cron",
-        "@fortnightly",
-        "0 0 30 2\n*\u{1b}[",
-    ] {
+    for expression in
+        ["", "61 * * * *", "* * *", "not a cron", "@fortnightly", "0 0 30 2\n*\u{1b}["]
+    {
         for command in ["next", "describe"] {
             let error = refusal(&[command, expression]);
             assert!(error.starts_with("error: EXPR: "), "{error}");
@@ -23,46 +18,28 @@ fn a_bad_expression_is_refused_by_both_commands() {
 #[test]
 fn an_expression_that_never_fires_is_refused_by_name() {
     let error = refusal(&["next", "0 0 30 2 *"]);
-    assert!(
-        error.starts_with("error: EXPR: ") && error.contains("\"0 0 30 2 *\""),
-        "{error}"
-    );
+    assert!(error.starts_with("error: EXPR: ") && error.contains("\"0 0 30 2 *\""), "{error}");
 }
 
 #[test]
 fn an_expression_whose_years_are_over_is_refused() {
     let error = refusal(&["next", "0 0 9 1 1 * 2020", "--from", "2026-01-01T00:00:00Z"]);
     assert!(error.starts_with("error: EXPR: "), "{error}");
-    assert!(
-        error.contains("no run after 2026-01-01T00:00:00Z"),
-        "{error}"
-    );
+    assert!(error.contains("no run after 2026-01-01T00:00:00Z"), "{error}");
 }
 
 #[test]
 fn an_unknown_zone_is_named() {
     for command in ["next", "describe"] {
         let error = refusal(&[command, "@daily", "--tz", "Mars/Olympus"]);
-        assert!(
-            error.starts_with("error: --tz: unknown time zone \"Mars/Olympus\""),
-            "{error}"
-        );
-        assert!(
-            error.contains("IANA names such as Europe/Berlin"),
-            "{error}"
-        );
+        assert!(error.starts_with("error: --tz: unknown time zone \"Mars/Olympus\""), "{error}");
+        assert!(error.contains("IANA names such as Europe/Berlin"), "{error}");
     }
 }
 
 #[test]
 fn a_bad_instant_is_named_with_an_example() {
-    for from in [
-        "tomorrow",
-        "2026-03-28",
-        "2026-03-28T00:00:00",
-        "2026-02-30T00:00:00Z",
-        "",
-    ] {
+    for from in ["tomorrow", "2026-03-28", "2026-03-28T00:00:00", "2026-02-30T00:00:00Z", ""] {
         let error = refusal(&["next", "@daily", "--from", from]);
         let expected =
             format!("error: --from: \"{from}\" is not an instant; use RFC 3339 such as ");
@@ -96,14 +73,8 @@ fn counts_and_seconds_outside_their_bounds_are_refused() {
 fn a_slip_in_the_grammar_is_told_with_a_way_out() {
     for (args, hint) in [
         (&["next"][..], "<EXPR|--every <SECONDS>>"),
-        (
-            &["next", "@daily", "--every", "5"],
-            "cannot be used with '--every <SECONDS>'",
-        ),
-        (
-            &["next", "0", "9", "*"],
-            "needs quotes, as in chronos next '0 9 * * 1-5'",
-        ),
+        (&["next", "@daily", "--every", "5"], "cannot be used with '--every <SECONDS>'"),
+        (&["next", "0", "9", "*"], "needs quotes, as in chronos next '0 9 * * 1-5'"),
         (&["next", "@daily", "--timezone", "UTC"], "'--tz'"),
         (&["nxt"], "'next'"),
         (&["completions", "tcsh"], "[possible values: bash, "),

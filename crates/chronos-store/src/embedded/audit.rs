@@ -14,9 +14,7 @@ use crate::kv::{self, Kv, Order};
 pub(super) fn newest(kv: &dyn Kv) -> Result<u64> {
     let (from, to) = Table::Audit.range();
     let last = first_record(kv, &from, &to, Order::Descending)?;
-    Ok(last
-        .and_then(|(_, events)| events.last().map(|event| event.sequence))
-        .unwrap_or(0))
+    Ok(last.and_then(|(_, events)| events.last().map(|event| event.sequence)).unwrap_or(0))
 }
 
 /// Decisions after a sequence, in order.
@@ -53,11 +51,7 @@ pub(super) fn expired(kv: &dyn Kv, sequence: u64) -> Result<Vec<kv::Key>> {
     let mut keys: Vec<kv::Key> = Vec::new();
     engine(kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
         keys.push(key.into());
-        if keys.len() < 64 {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
+        if keys.len() < 64 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }))?;
     // The last of them may reach past the limit; it goes with a later step.
     keys.pop();
@@ -75,7 +69,5 @@ fn first_record(
         found = Some((key.to_vec(), value.to_vec()));
         ControlFlow::Break(())
     }))?;
-    found
-        .map(|(key, value)| Ok((key, decode(&value)?)))
-        .transpose()
+    found.map(|(key, value)| Ok((key, decode(&value)?))).transpose()
 }

@@ -21,11 +21,7 @@ impl Step<'_> {
         let expires_at = terms.now.after(terms.lease);
         let mut claimed = Claimed::default();
         while claimed.claims.len() < limit {
-            let ready = self
-                .state
-                .index
-                .first_ready()
-                .filter(|(run_at, _)| *run_at <= terms.now);
+            let ready = self.state.index.first_ready().filter(|(run_at, _)| *run_at <= terms.now);
             let Some(mut execution) = ready.and_then(|(_, id)| self.state.index.live(id).cloned())
             else {
                 break;
@@ -36,27 +32,13 @@ impl Step<'_> {
                 continue;
             };
             let token = self.next_token();
-            let lease = Lease {
-                worker: worker.clone(),
-                token,
-                expires_at,
-            };
+            let lease = Lease { worker: worker.clone(), token, expires_at };
             let deadline = spec.max_execution_time.map(|most| terms.now.after(most));
-            let running = Running {
-                deadline,
-                ..Running::begin(lease, terms.now)
-            };
+            let running = Running { deadline, ..Running::begin(lease, terms.now) };
             execution.state = Stage::Running(running);
             self.put_live(execution.clone())?;
-            let hold = Hold {
-                execution: execution.id,
-                token,
-            };
-            claimed.claims.push(Claim {
-                spec,
-                execution,
-                hold,
-            });
+            let hold = Hold { execution: execution.id, token };
+            claimed.claims.push(Claim { spec, execution, hold });
         }
         if !claimed.claims.is_empty() {
             let token = self.state.token.0;
@@ -82,11 +64,7 @@ impl Step<'_> {
             };
             if let Stage::Running(running) = &mut execution.state {
                 running.renew(terms.now, expires_at);
-                renewals.push(
-                    running
-                        .cancel
-                        .map_or(Renewal::Held, Renewal::CancelRequested),
-                );
+                renewals.push(running.cancel.map_or(Renewal::Held, Renewal::CancelRequested));
             }
             self.put_live(execution)?;
         }
@@ -95,13 +73,7 @@ impl Step<'_> {
 
     pub(super) fn finish(&mut self, finishes: Vec<Finish>) -> Result<Vec<Result<Execution>>> {
         let mut answers = Vec::with_capacity(finishes.len());
-        for Finish {
-            hold,
-            ending,
-            at,
-            log,
-        } in finishes
-        {
+        for Finish { hold, ending, at, log } in finishes {
             let Some(execution) = self.held(&hold).cloned() else {
                 answers.push(Err(Error::LeaseLost(hold.execution)));
                 continue;

@@ -107,19 +107,13 @@ impl Index {
 
     /// The live executions of a job.
     pub(super) fn live_of(&self, job: JobId) -> SmallVec<[&Execution; 4]> {
-        let ids = self
-            .live_of
-            .get(&job)
-            .map(SmallVec::as_slice)
-            .unwrap_or_default();
+        let ids = self.live_of.get(&job).map(SmallVec::as_slice).unwrap_or_default();
         ids.iter().filter_map(|id| self.live.get(id)).collect()
     }
 
     /// Every execution that runs, in no order.
     pub(super) fn running(&self) -> impl Iterator<Item = &Execution> {
-        self.live
-            .values()
-            .filter(|execution| execution.running().is_some())
+        self.live.values().filter(|execution| execution.running().is_some())
     }
 
     pub(super) fn queued_and_running(&self) -> (u64, u64) {

@@ -25,14 +25,7 @@ impl Step<'_> {
         // The cache fills with jobs that fire, not with jobs that merely exist.
         self.put(&Key::Spec(job.spec.id), job.spec.as_ref())?;
         let standing = job.standing.clone();
-        self.put_standing(
-            &job,
-            &mut StandingRecord {
-                due: None,
-                kept: 0,
-                standing,
-            },
-        );
+        self.put_standing(&job, &mut StandingRecord { due: None, kept: 0, standing });
         self.decide(job.spec.id, Decision::Created);
         self.state.index.jobs += 1;
         self.wake(Wake::Job);
@@ -66,24 +59,12 @@ impl Step<'_> {
         let current = job.spec.version;
         if let Some(expected) = expected.filter(|expected| *expected != current) {
             let name = job.spec.name.to_string();
-            return Err(Error::VersionConflict {
-                name,
-                expected,
-                current,
-            });
+            return Err(Error::VersionConflict { name, expected, current });
         }
         let amended = {
             let executions = self.state.index.live_of(id);
             let quiet_hours = self.quiet_hours(&job);
-            plan::amend(
-                &job,
-                &Live {
-                    executions: &executions,
-                    quiet_hours,
-                },
-                change,
-                self.now,
-            )?
+            plan::amend(&job, &Live { executions: &executions, quiet_hours }, change, self.now)?
         };
         if amended.spec.version != current {
             self.check_policy(&amended.spec)?;
@@ -134,11 +115,7 @@ impl Step<'_> {
         let mut fired = Fired::default();
         let mut rows = 0;
         while fired.planned.len() < limit && rows < ROWS_PER_STEP {
-            let Some((due, id)) = self
-                .state
-                .index
-                .first_due()
-                .filter(|(due, _)| *due <= self.now)
+            let Some((due, id)) = self.state.index.first_due().filter(|(due, _)| *due <= self.now)
             else {
                 break;
             };
@@ -153,21 +130,11 @@ impl Step<'_> {
             let plan = {
                 let executions = self.state.index.live_of(id);
                 let quiet_hours = self.quiet_hours(&job);
-                plan::plan(
-                    &job,
-                    &Live {
-                        executions: &executions,
-                        quiet_hours,
-                    },
-                    self.now,
-                )
+                plan::plan(&job, &Live { executions: &executions, quiet_hours }, self.now)
             };
             rows += plan.executions.len();
             self.apply(&mut job, &mut record, &plan)?;
-            fired.planned.push(Planned {
-                spec: job.spec,
-                plan,
-            });
+            fired.planned.push(Planned { spec: job.spec, plan });
         }
         fired.next = self.state.index.first_due().map(|(due, _)| due);
         Ok(fired)
@@ -178,14 +145,7 @@ impl Step<'_> {
         let plan = {
             let executions = self.state.index.live_of(id);
             let quiet_hours = self.quiet_hours(&job);
-            plan::run_now(
-                &job,
-                &Live {
-                    executions: &executions,
-                    quiet_hours,
-                },
-                self.now,
-            )
+            plan::run_now(&job, &Live { executions: &executions, quiet_hours }, self.now)
         };
         let plan = plan.ok_or_else(|| Error::Overlap(job.spec.name.to_string()))?;
         self.apply(&mut job, &mut record, &plan)?;

@@ -47,10 +47,7 @@ impl EmbeddedStore {
     /// The store that this engine holds.
     pub fn open(kv: impl Kv, retention: Retention) -> Result<Self> {
         let state = State::open(Box::new(kv), retention)?;
-        Ok(Self {
-            state: Mutex::new(state),
-            hooks: RwLock::default(),
-        })
+        Ok(Self { state: Mutex::new(state), hooks: RwLock::default() })
     }
 
     /// An empty store in memory.
@@ -225,9 +222,7 @@ impl Store for EmbeddedStore {
     }
 
     async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {
-        self.step(Timestamp::EPOCH, |step| {
-            step.save_checkpoint(hold, &checkpoint)
-        })
+        self.step(Timestamp::EPOCH, |step| step.save_checkpoint(hold, &checkpoint))
     }
 
     async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
@@ -237,12 +232,7 @@ impl Store for EmbeddedStore {
     async fn stats(&self) -> Result<Stats> {
         self.read(|state| {
             let (queued, running) = state.index.queued_and_running();
-            Ok(Stats {
-                jobs: state.index.jobs,
-                queued,
-                running,
-                bytes: state.kv.size(),
-            })
+            Ok(Stats { jobs: state.index.jobs, queued, running, bytes: state.kv.size() })
         })
     }
 
@@ -255,9 +245,6 @@ impl Store for EmbeddedStore {
     }
 
     fn watch(&self, hook: WakeHook) {
-        self.hooks
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(hook);
+        self.hooks.write().unwrap_or_else(PoisonError::into_inner).push(hook);
     }
 }

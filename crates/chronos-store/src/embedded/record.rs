@@ -28,9 +28,8 @@ pub(super) fn encode<T: Serialize>(value: &T) -> Result<Box<[u8]>> {
 
 /// The record that these bytes are.
 pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    let (version, body) = bytes
-        .split_first()
-        .ok_or_else(|| Error::Corrupt("a record is empty".into()))?;
+    let (version, body) =
+        bytes.split_first().ok_or_else(|| Error::Corrupt("a record is empty".into()))?;
     if *version != VERSION {
         let text = format!("a record has version {version}, this program reads {VERSION}");
         return Err(Error::Corrupt(text));
@@ -60,12 +59,7 @@ mod tests {
         assert_eq!(decode::<u64>(&bytes), Ok(42));
         let mut newer = bytes.to_vec();
         newer[0] = VERSION + 1;
-        assert!(
-            decode::<u64>(&newer)
-                .unwrap_err()
-                .to_string()
-                .contains("version 2")
-        );
+        assert!(decode::<u64>(&newer).unwrap_err().to_string().contains("version 2"));
         assert!(decode::<u64>(&bytes[..1]).is_err());
         assert!(decode::<u64>(&[]).is_err());
     }

@@ -89,17 +89,10 @@ impl State {
     ) -> Result<()> {
         let (from, to) = table.range();
         let mut outcome = Ok(());
-        engine(
-            self.kv
-                .scan(&from, &to, Order::Ascending, &mut |key, value| {
-                    outcome = visit(key, value);
-                    if outcome.is_ok() {
-                        ControlFlow::Continue(())
-                    } else {
-                        ControlFlow::Break(())
-                    }
-                }),
-        )?;
+        engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, value| {
+            outcome = visit(key, value);
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        }))?;
         outcome
     }
 
@@ -124,17 +117,10 @@ impl State {
 
     /// The job and its record; an error when there is none.
     pub(super) fn load(&mut self, job: JobId) -> Result<(Job, StandingRecord)> {
-        let record: StandingRecord = self
-            .read(&Key::Standing(job))?
-            .ok_or(Error::NoSuchJob(job))?;
+        let record: StandingRecord =
+            self.read(&Key::Standing(job))?.ok_or(Error::NoSuchJob(job))?;
         let spec = self.spec(job)?;
-        Ok((
-            Job {
-                spec,
-                standing: record.standing.clone(),
-            },
-            record,
-        ))
+        Ok((Job { spec, standing: record.standing.clone() }, record))
     }
 
     pub(super) fn job_named(&mut self, owner: &str, name: &str) -> Result<Option<Job>> {
@@ -170,11 +156,7 @@ impl State {
         let mut ids = Vec::new();
         engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
             ids.extend(job_in(key));
-            if ids.len() < limit {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
+            if ids.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         }))?;
         Ok(ids)
     }
@@ -183,11 +165,8 @@ impl State {
         if let Some(live) = self.index.live(id) {
             return Ok(live.clone());
         }
-        let job = self
-            .read::<JobId>(&Key::JobOf(id))?
-            .ok_or(Error::NoSuchExecution(id))?;
-        self.read(&Key::Past(job, id))?
-            .ok_or(Error::NoSuchExecution(id))
+        let job = self.read::<JobId>(&Key::JobOf(id))?.ok_or(Error::NoSuchExecution(id))?;
+        self.read(&Key::Past(job, id))?.ok_or(Error::NoSuchExecution(id))
     }
 
     /// The job's executions, newest first: what lives, merged with what is over.
@@ -198,10 +177,8 @@ impl State {
         limit: usize,
     ) -> Result<Vec<Execution>> {
         let live = self.index.live_of(job).into_iter();
-        let mut found: Vec<Execution> = live
-            .filter(|live| before.is_none_or(|before| live.id < before))
-            .cloned()
-            .collect();
+        let mut found: Vec<Execution> =
+            live.filter(|live| before.is_none_or(|before| live.id < before)).cloned().collect();
         let (from, mut to) = super::keys::past_of(job);
         if let Some(before) = before {
             to = Key::Past(job, before).encode().to_vec();
@@ -241,20 +218,17 @@ impl State {
             return Ok(found);
         }
         let mut outcome = Ok(());
-        engine(
-            self.kv
-                .scan(from, to, Order::Descending, &mut |key, value| {
-                    match read(key, value) {
-                        Ok(record) => found.push(record),
-                        Err(error) => outcome = Err(error),
-                    }
-                    if outcome.is_ok() && found.len() < limit {
-                        ControlFlow::Continue(())
-                    } else {
-                        ControlFlow::Break(())
-                    }
-                }),
-        )?;
+        engine(self.kv.scan(from, to, Order::Descending, &mut |key, value| {
+            match read(key, value) {
+                Ok(record) => found.push(record),
+                Err(error) => outcome = Err(error),
+            }
+            if outcome.is_ok() && found.len() < limit {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        }))?;
         outcome.map(|()| found)
     }
 }

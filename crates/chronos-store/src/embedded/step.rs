@@ -49,15 +49,9 @@ pub(super) struct Wakes {
 
 impl Wakes {
     pub(super) fn iter(self) -> impl Iterator<Item = Wake> {
-        let wakes = [
-            (self.job, Wake::Job),
-            (self.execution, Wake::Execution),
-            (self.cancel, Wake::Cancel),
-        ];
-        wakes
-            .into_iter()
-            .filter(|(set, _)| *set)
-            .map(|(_, wake)| wake)
+        let wakes =
+            [(self.job, Wake::Job), (self.execution, Wake::Execution), (self.cancel, Wake::Cancel)];
+        wakes.into_iter().filter(|(set, _)| *set).map(|(_, wake)| wake)
     }
 }
 
@@ -118,8 +112,7 @@ impl Step<'_> {
         let Some(first) = self.events.first() else {
             return Ok(());
         };
-        self.batch
-            .put(Key::Audit(first.sequence).encode(), encode(&self.events)?);
+        self.batch.put(Key::Audit(first.sequence).encode(), encode(&self.events)?);
         if let Some(most) = self.state.retention.audit_events {
             let oldest = self.state.sequence.saturating_sub(most);
             for key in audit::expired(self.state.kv.as_ref(), oldest)? {
@@ -141,12 +134,7 @@ impl Step<'_> {
     pub(super) fn decide(&mut self, job: JobId, decision: Decision) {
         self.state.sequence += 1;
         let sequence = self.state.sequence;
-        self.events.push(AuditEvent {
-            sequence,
-            at: self.now,
-            job,
-            decision,
-        });
+        self.events.push(AuditEvent { sequence, at: self.now, job, decision });
     }
 
     pub(super) fn wake(&mut self, wake: Wake) {
@@ -226,18 +214,14 @@ impl Step<'_> {
         }
         let (from, to) = past_of(job);
         let mut oldest: Vec<ExecutionId> = Vec::new();
-        engine(
-            self.state
-                .kv
-                .scan(&from, &to, Order::Ascending, &mut |key, _| {
-                    oldest.extend(execution_in(key));
-                    if oldest.len() < count as usize {
-                        ControlFlow::Continue(())
-                    } else {
-                        ControlFlow::Break(())
-                    }
-                }),
-        )?;
+        engine(self.state.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
+            oldest.extend(execution_in(key));
+            if oldest.len() < count as usize {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        }))?;
         // What this step files is not visible to the scan yet.
         let filed = self.filed.iter().filter(|(owner, _)| *owner == job);
         oldest.extend(filed.map(|(_, id)| *id));
@@ -292,10 +276,7 @@ impl Step<'_> {
         let Some(mut execution) = self.state.index.live(id).cloned() else {
             return Ok(());
         };
-        execution.state = Stage::Skipped {
-            reason: reason.clone(),
-            at: self.now,
-        };
+        execution.state = Stage::Skipped { reason: reason.clone(), at: self.now };
         self.put_past(&execution, Some(record))
     }
 
@@ -341,11 +322,7 @@ impl Step<'_> {
             }
             return Ok(());
         }
-        execution.state = Stage::Cancelled {
-            run: None,
-            cause,
-            at: self.now,
-        };
+        execution.state = Stage::Cancelled { run: None, cause, at: self.now };
         self.put_past(&execution, record)
     }
 

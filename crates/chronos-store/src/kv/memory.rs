@@ -58,7 +58,8 @@ impl Kv for MemoryKv {
         let maps = self.read();
         let mut key = Vec::new();
         let mut visit_map = |(table, map): (&u8, &BTreeMap<Tail, Box<[u8]>>)| {
-            let low = if *table == first { Bound::Included(split(from).1) } else { Bound::Unbounded };
+            let low =
+                if *table == first { Bound::Included(split(from).1) } else { Bound::Unbounded };
             let high = if *table == last { Bound::Excluded(split(to).1) } else { Bound::Unbounded };
             let mut range = map.range::<[u8], _>((low, high));
             let mut next = || match order {

@@ -119,10 +119,8 @@ impl Bench {
         ending: Ending,
         second: i64,
     ) -> Result<Execution> {
-        let mut answers = self
-            .finish(vec![finish(hold, ending, second)], at(second))
-            .await
-            .unwrap();
+        let mut answers =
+            self.finish(vec![finish(hold, ending, second)], at(second)).await.unwrap();
         assert_eq!(answers.len(), 1);
         answers.remove(0)
     }
@@ -198,10 +196,5 @@ pub(crate) fn once(name: &str, second: i64) -> JobSpec {
 }
 
 pub(crate) fn finish(hold: Hold, ending: Ending, second: i64) -> Finish {
-    Finish {
-        hold,
-        ending,
-        at: at(second),
-        log: None,
-    }
+    Finish { hold, ending, at: at(second), log: None }
 }

@@ -45,11 +45,7 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    let value = prop_oneof![
-        Just(vec![]),
-        vec(any::<u8>(), 1..20),
-        vec(any::<u8>(), 5_000)
-    ];
+    let value = prop_oneof![Just(vec![]), vec(any::<u8>(), 1..20), vec(any::<u8>(), 5_000)];
     let change = (key(), proptest::option::weighted(0.7, value));
     let order = prop_oneof![Just(Order::Ascending), Just(Order::Descending)];
     let bound = || prop_oneof![9 => key(), 1 => Just(vec![])];
@@ -98,12 +94,7 @@ fn perform(kv: &dyn Kv, model: &mut Model, act: Act) -> Result<(), TestCaseError
             }
             kv.commit(batch).unwrap();
         }
-        Act::Scan {
-            from,
-            to,
-            order,
-            most,
-        } => compare_scan(kv, model, &(from, to, most), order)?,
+        Act::Scan { from, to, order, most } => compare_scan(kv, model, &(from, to, most), order)?,
         Act::SyncAndCompact => {
             kv.sync().unwrap();
             kv.compact().unwrap();
@@ -121,11 +112,7 @@ fn compare_scan(
     let mut found = Vec::new();
     kv.scan(from, to, order, &mut |key, value| {
         found.push((key.to_vec(), value.to_vec()));
-        if found.len() < *most {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
+        if found.len() < *most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })
     .unwrap();
     let inside = model.iter().filter(|(key, _)| *key >= from && *key < to);

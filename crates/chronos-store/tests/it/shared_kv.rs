@@ -58,14 +58,12 @@ impl<K: Kv> SharedKv<K> {
     /// Every entry whose key holds these bytes.
     pub(crate) fn entries_about(&self, id: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut found = Vec::new();
-        let all = self
-            .kv
-            .scan(&[], &[u8::MAX; 64], Order::Ascending, &mut |key, value| {
-                if key.windows(id.len()).any(|part| part == id) {
-                    found.push((key.to_vec(), value.to_vec()));
-                }
-                ControlFlow::Continue(())
-            });
+        let all = self.kv.scan(&[], &[u8::MAX; 64], Order::Ascending, &mut |key, value| {
+            if key.windows(id.len()).any(|part| part == id) {
+                found.push((key.to_vec(), value.to_vec()));
+            }
+            ControlFlow::Continue(())
+        });
         all.unwrap();
         found
     }
@@ -91,9 +89,8 @@ impl Faults {
 
 /// Uses up one planned fault, if there is one.
 fn fault(planned: &AtomicU32) -> Result<()> {
-    let used = planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-        left.checked_sub(1)
-    });
+    let used =
+        planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
     match used {
         Ok(_) => Err(Error("a planned fault".into())),
         Err(_) => Ok(()),

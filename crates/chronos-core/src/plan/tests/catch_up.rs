@@ -8,11 +8,7 @@ fn skip_records_each_missed_slot_and_fires_the_one_on_time() {
     let plan = desk.plan("09:03:05");
     assert_eq!(
         rows(&plan),
-        [
-            "09:01:00 skipped: missed",
-            "09:02:00 skipped: missed",
-            "09:03:00 queued"
-        ]
+        ["09:01:00 skipped: missed", "09:02:00 skipped: missed", "09:03:00 queued"]
     );
     assert_eq!(desk.next().unwrap(), "09:04:00");
     assert_eq!(desk.job.standing.tally.skipped, 2);
@@ -96,8 +92,5 @@ fn run_all_capped_runs_them_at_once_where_runs_may_overlap() {
         .catch_up(CatchUpPolicy::RunAllCapped(few(2)))
         .overlap(OverlapPolicy::Concurrent);
     let plan = desk.plan("09:03:00");
-    assert_eq!(
-        rows(&plan),
-        ["09:01:00 queued", "09:02:00 queued", "09:03:00 queued"]
-    );
+    assert_eq!(rows(&plan), ["09:01:00 queued", "09:02:00 queued", "09:03:00 queued"]);
 }

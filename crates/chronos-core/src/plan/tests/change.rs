@@ -9,10 +9,7 @@ fn a_pause_records_its_slots_and_a_resume_never_bursts() {
     desk.pause("09:00:10");
     assert_eq!(rows(&desk.plan("09:01:00")), ["09:01:00 skipped: paused"]);
     let plan = desk.resume("09:03:30");
-    assert_eq!(
-        rows(&plan),
-        ["09:02:00 skipped: paused", "09:03:00 skipped: paused"]
-    );
+    assert_eq!(rows(&plan), ["09:02:00 skipped: paused", "09:03:00 skipped: paused"]);
     assert_eq!(rows(&desk.plan("09:03:30")), [""; 0]);
     assert_eq!(rows(&desk.plan("09:04:00")), ["09:04:00 queued"]);
 }
@@ -34,10 +31,7 @@ fn a_run_that_waits_out_its_jitter_is_skipped_by_a_pause() {
     desk.plan("09:01:00");
     let plan = desk.pause("09:01:01");
     assert_eq!(desk.alive(), [""; 0]);
-    assert_eq!(
-        summaries(&plan),
-        ["paused", "skipped the run of 09:01:00: paused"]
-    );
+    assert_eq!(summaries(&plan), ["paused", "skipped the run of 09:01:00: paused"]);
 }
 
 #[test]
@@ -72,9 +66,7 @@ fn a_retry_that_the_pausing_step_supersedes_is_not_held_as_well() {
 
 #[test]
 fn runs_that_fail_during_a_pause_keep_their_retries_until_it_ends() {
-    let mut desk = Desk::new(every_minute())
-        .overlap(OverlapPolicy::Concurrent)
-        .retries(3);
+    let mut desk = Desk::new(every_minute()).overlap(OverlapPolicy::Concurrent).retries(3);
     for now in ["09:01:00", "09:02:00"] {
         desk.plan(now);
         desk.claim(now);
@@ -83,15 +75,9 @@ fn runs_that_fail_during_a_pause_keep_their_retries_until_it_ends() {
     for _ in 0..2 {
         desk.finish(Ending::Failed(Failure::transient("no answer")), "09:02:20");
     }
-    assert_eq!(
-        desk.alive(),
-        ["09:01:00 attempt 2 held", "09:02:00 attempt 2 held"]
-    );
+    assert_eq!(desk.alive(), ["09:01:00 attempt 2 held", "09:02:00 attempt 2 held"]);
     desk.resume("09:02:30");
-    assert_eq!(
-        desk.alive(),
-        ["09:01:00 attempt 2 queued", "09:02:00 attempt 2 queued"]
-    );
+    assert_eq!(desk.alive(), ["09:01:00 attempt 2 queued", "09:02:00 attempt 2 queued"]);
 }
 
 #[test]
@@ -122,8 +108,7 @@ fn an_edit_settles_due_slots_first_under_the_job_as_it_was() {
 fn an_edit_of_policies_keeps_the_position() {
     let mut desk = Desk::new(every_minute());
     desk.run("09:01:00", Ending::Success);
-    desk.edit("09:01:30", |spec| spec.misfire_grace = Duration::ZERO)
-        .unwrap();
+    desk.edit("09:01:30", |spec| spec.misfire_grace = Duration::ZERO).unwrap();
     assert_eq!(desk.next().unwrap(), "09:02:00");
     assert_eq!(desk.job.standing.last_slot, Some(at("09:01:00")));
     assert_eq!(desk.job.spec.version, 2);
@@ -135,8 +120,7 @@ fn a_new_schedule_goes_on_after_everything_accounted_for() {
     desk.run("09:05:00", Ending::Success);
     let seconds = Schedule::interval(Duration::from_secs(1), at("09:00:00")).unwrap();
     // The clock stepped back; slots up to 09:05 have had their turn.
-    desk.edit("09:02:00", |spec| spec.schedule = seconds)
-        .unwrap();
+    desk.edit("09:02:00", |spec| spec.schedule = seconds).unwrap();
     assert_eq!(desk.next().unwrap(), "09:05:01");
     let refused = desk.edit("09:06:00", |spec| spec.schedule = once("09:05:00"));
     assert!(matches!(refused, Err(Error::NeverFires { .. })));
@@ -146,16 +130,12 @@ fn a_new_schedule_goes_on_after_everything_accounted_for() {
 fn a_new_schedule_takes_the_place_of_what_was_held_back() {
     let mut parked = Desk::new(once("09:30:00"));
     parked.pause("09:10:00");
-    let plan = parked
-        .edit("10:00:00", |spec| spec.schedule = once("12:00:00"))
-        .unwrap();
+    let plan = parked.edit("10:00:00", |spec| spec.schedule = once("12:00:00")).unwrap();
     assert_eq!(rows(&plan), ["09:30:00 skipped: paused"]);
     assert_eq!(parked.next().unwrap(), "12:00:00");
     let mut deferred = Desk::new(once("09:30:00")).quiet(Mode::Skip, "09:00", "11:00");
     deferred.plan("09:30:00");
-    let plan = deferred
-        .edit("10:00:00", |spec| spec.schedule = once("12:00:00"))
-        .unwrap();
+    let plan = deferred.edit("10:00:00", |spec| spec.schedule = once("12:00:00")).unwrap();
     assert_eq!(rows(&plan), ["09:30:00 skipped: quiet_hours"]);
     assert_eq!(deferred.job.due_at(), Some(at("12:00:00")));
 }

@@ -19,21 +19,11 @@ fn each_ending_has_its_state_its_next_attempt_and_its_letter() {
     let table = [
         (Ending::Success, "success", false, false),
         (transient(), "failed", true, false),
-        (
-            Ending::Failed(Failure::permanent("refused")),
-            "failed",
-            false,
-            true,
-        ),
+        (Ending::Failed(Failure::permanent("refused")), "failed", false, true),
         (Ending::TimedOut, "timed_out", true, false),
         (Ending::Stuck, "stuck", true, false),
         (Ending::Cancelled, "cancelled", false, false),
-        (
-            Ending::Skipped("nothing new".into()),
-            "skipped: nothing new",
-            false,
-            false,
-        ),
+        (Ending::Skipped("nothing new".into()), "skipped: nothing new", false, false),
         (Ending::Interrupted, "cancelled", true, false),
     ];
     for (ending, state, again, dead_letter) in table {
@@ -49,19 +39,13 @@ fn a_retry_waits_its_delay_and_the_last_failure_is_a_dead_letter() {
     let mut desk = begun(1);
     let again = desk.finish(transient(), "09:01:09").again.unwrap();
     let delay = again.run_at.since(at("09:01:09"));
-    assert!(
-        delay >= Duration::from_secs(4) && delay <= Duration::from_secs(6),
-        "{delay:?}"
-    );
+    assert!(delay >= Duration::from_secs(4) && delay <= Duration::from_secs(6), "{delay:?}");
     assert_eq!((again.attempt, again.retry, again.lost), (2, 1, 0));
     desk.claim("09:01:15");
     let concluded = desk.finish(transient(), "09:01:20");
     assert_eq!((concluded.again, concluded.dead_letter), (None, true));
     assert_eq!(desk.job.standing.tally.failed_in_a_row, 2);
-    assert_eq!(
-        desk.job.standing.tally.last_error.as_deref(),
-        Some("no answer")
-    );
+    assert_eq!(desk.job.standing.tally.last_error.as_deref(), Some("no answer"));
 }
 
 #[test]
@@ -69,14 +53,8 @@ fn a_target_may_ask_for_a_longer_delay_up_to_the_ceiling() {
     for (asked, waits) in [(30, 30), (999_999_999, 3_600)] {
         let mut failure = Failure::transient("busy");
         failure.retry_after = Some(Duration::from_secs(asked));
-        let again = begun(1)
-            .finish(Ending::Failed(failure), "09:01:09")
-            .again
-            .unwrap();
-        assert_eq!(
-            again.run_at.since(at("09:01:09")),
-            Duration::from_secs(waits)
-        );
+        let again = begun(1).finish(Ending::Failed(failure), "09:01:09").again.unwrap();
+        assert_eq!(again.run_at.since(at("09:01:09")), Duration::from_secs(waits));
     }
 }
 
@@ -85,10 +63,7 @@ fn a_lost_run_comes_again_three_times_without_using_up_retries() {
     let mut desk = begun(0);
     for lost in 1..=3 {
         let again = desk.finish(Ending::Stuck, "09:01:30").again.unwrap();
-        assert_eq!(
-            (again.lost, again.retry, again.attempt),
-            (lost, 0, lost + 1)
-        );
+        assert_eq!((again.lost, again.retry, again.attempt), (lost, 0, lost + 1));
         assert_eq!(again.run_at, at("09:01:30"));
         desk.claim("09:01:30");
     }
@@ -114,12 +89,7 @@ fn an_interrupted_run_comes_again_and_uses_up_nothing() {
 
 #[test]
 fn whoever_was_asked_to_stop_never_comes_again() {
-    for ending in [
-        transient(),
-        Ending::TimedOut,
-        Ending::Stuck,
-        Ending::Interrupted,
-    ] {
+    for ending in [transient(), Ending::TimedOut, Ending::Stuck, Ending::Interrupted] {
         let mut desk = begun(9);
         if let State::Running(running) = &mut desk.live[0].state {
             running.cancel = Some(CancelCause::User);
@@ -152,14 +122,8 @@ fn a_run_of_a_deleted_job_ends_and_leads_to_nothing() {
 fn what_does_not_run_has_no_end() {
     let mut desk = Desk::new(every_minute());
     desk.plan("09:01:00");
-    let ended = conclude(
-        Some(&desk.job),
-        &desk.live[0],
-        &[],
-        Ending::Success,
-        None,
-        at("09:02:00"),
-    );
+    let ended =
+        conclude(Some(&desk.job), &desk.live[0], &[], Ending::Success, None, at("09:02:00"));
     assert_eq!(ended, None);
 }
 
@@ -186,12 +150,6 @@ fn a_success_ends_a_row_of_failures() {
     desk.claim("09:01:20");
     desk.finish(Ending::Success, "09:01:30");
     let tally = &desk.job.standing.tally;
-    assert_eq!(
-        (tally.succeeded, tally.failed, tally.failed_in_a_row),
-        (1, 1, 0)
-    );
-    assert_eq!(
-        (tally.last_run, &tally.last_error),
-        (Some(at("09:01:20")), &None)
-    );
+    assert_eq!((tally.succeeded, tally.failed, tally.failed_in_a_row), (1, 1, 0));
+    assert_eq!((tally.last_run, &tally.last_error), (Some(at("09:01:20")), &None));
 }

@@ -15,11 +15,7 @@ fn every_second() -> [Schedule; 2] {
 fn plan_after_ten_years(desk: &Desk) -> Plan {
     let now = at("09:00:00").after(TEN_YEARS);
     let planned = desk.act(|job, live| plan(job, live, now));
-    assert!(
-        planned.standing.next_slot > Some(now),
-        "{:?}",
-        planned.standing
-    );
+    assert!(planned.standing.next_slot > Some(now), "{:?}", planned.standing);
     planned
 }
 
@@ -44,16 +40,9 @@ fn a_backlog_of_ten_years_is_a_thousand_rows_and_one_range() {
         ] {
             let desk = Desk::new(schedule.clone()).catch_up(catch_up);
             let planned = plan_after_ten_years(&desk);
-            assert_eq!(
-                planned.executions.len(),
-                passed_over + ON_TIME,
-                "{catch_up:?}"
-            );
+            assert_eq!(planned.executions.len(), passed_over + ON_TIME, "{catch_up:?}");
             assert_eq!(ranges(&planned), expected_ranges, "{catch_up:?}");
-            assert_eq!(
-                planned.decisions.len(),
-                planned.executions.len() + expected_ranges
-            );
+            assert_eq!(planned.decisions.len(), planned.executions.len() + expected_ranges);
         }
     }
 }
@@ -72,10 +61,7 @@ fn a_pause_of_ten_years_is_a_thousand_rows_and_one_range() {
 fn ranges_of_intervals_know_how_many_slots_they_cover() {
     let [_, interval] = every_second();
     let planned = plan_after_ten_years(&Desk::new(interval));
-    assert_eq!(
-        planned.standing.tally.skipped + 11,
-        TEN_YEARS.as_secs() + 10
-    );
+    assert_eq!(planned.standing.tally.skipped + 11, TEN_YEARS.as_secs() + 10);
 }
 
 #[test]

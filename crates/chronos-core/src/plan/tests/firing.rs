@@ -15,10 +15,9 @@ fn a_slot_fires_when_it_is_due_and_not_before() {
 
 #[test]
 fn a_slot_exactly_as_old_as_the_grace_is_on_time() {
-    for (now, fired) in [
-        ("09:01:10", "09:01:00 queued"),
-        ("09:01:10.000001", "09:01:00 skipped: missed"),
-    ] {
+    for (now, fired) in
+        [("09:01:10", "09:01:00 queued"), ("09:01:10.000001", "09:01:00 skipped: missed")]
+    {
         let mut desk = Desk::new(every_minute());
         assert_eq!(rows(&desk.plan(now)), [fired], "{now}");
     }
@@ -73,19 +72,13 @@ fn only_fired_slots_use_up_max_runs() {
 fn catching_up_stops_at_max_runs() {
     let catch_up = CatchUpPolicy::RunAllCapped(few(9));
     let mut desk = Desk::new(every_minute().at_most(2).unwrap()).catch_up(catch_up);
-    assert_eq!(
-        rows(&desk.plan("09:09:00")),
-        ["09:01:00 queued", "09:02:00 held"]
-    );
+    assert_eq!(rows(&desk.plan("09:09:00")), ["09:01:00 queued", "09:02:00 held"]);
     assert!(!desk.job.standing.enabled);
 }
 
 #[test]
 fn a_one_time_job_fires_once_and_disables_itself_however_late() {
-    for (now, trigger) in [
-        ("09:30:00", Trigger::Schedule),
-        ("17:00:00", Trigger::CatchUp),
-    ] {
+    for (now, trigger) in [("09:30:00", Trigger::Schedule), ("17:00:00", Trigger::CatchUp)] {
         let mut desk = Desk::new(once("09:30:00"));
         let plan = desk.plan(now);
         assert_eq!(rows(&plan), ["09:30:00 queued"]);

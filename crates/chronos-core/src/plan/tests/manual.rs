@@ -25,18 +25,9 @@ fn two_manual_runs_at_one_instant_stay_two() {
 fn a_manual_run_respects_the_overlap_policy() {
     let table: [(OverlapPolicy, &[&str]); 4] = [
         (OverlapPolicy::Skip, &["09:01:00 running"]),
-        (
-            OverlapPolicy::Concurrent,
-            &["09:01:00 running", "09:01:30 by hand queued"],
-        ),
-        (
-            OverlapPolicy::QUEUE,
-            &["09:01:00 running", "09:01:30 by hand held"],
-        ),
-        (
-            OverlapPolicy::Replace,
-            &["09:01:00 stopping", "09:01:30 by hand held"],
-        ),
+        (OverlapPolicy::Concurrent, &["09:01:00 running", "09:01:30 by hand queued"]),
+        (OverlapPolicy::QUEUE, &["09:01:00 running", "09:01:30 by hand held"]),
+        (OverlapPolicy::Replace, &["09:01:00 stopping", "09:01:30 by hand held"]),
     ];
     for (policy, alive) in table {
         let mut desk = Desk::new(every_minute()).overlap(policy);

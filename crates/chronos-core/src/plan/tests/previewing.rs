@@ -20,10 +20,7 @@ fn lines(desk: &Desk, count: usize) -> Vec<String> {
 #[test]
 fn coming_runs_are_listed_up_to_the_end_of_the_schedule() {
     let desk = Desk::new(every_minute().at_most(2).unwrap());
-    assert_eq!(
-        lines(&desk, 9),
-        ["09:01:00 -> 09:01:00", "09:02:00 -> 09:02:00"]
-    );
+    assert_eq!(lines(&desk, 9), ["09:01:00 -> 09:01:00", "09:02:00 -> 09:02:00"]);
     let desk = Desk::new(once("09:30:00"));
     assert_eq!(lines(&desk, 9), ["09:30:00 -> 09:30:00"]);
     assert_eq!(lines(&Desk::new(every_minute()), 3).len(), 3);
@@ -43,10 +40,7 @@ fn quiet_hours_say_what_they_stop_or_move_and_until_when() {
         ]
     );
     let deferred = Desk::new(once("09:03:00")).quiet(Mode::Skip, "09:02", "09:04");
-    assert_eq!(
-        lines(&deferred, 4),
-        [format!("09:03:00 -> 09:04:00 {reason}")]
-    );
+    assert_eq!(lines(&deferred, 4), [format!("09:03:00 -> 09:04:00 {reason}")]);
     let beside = Desk::new(every_minute())
         .quiet(Mode::Defer, "09:02", "09:03")
         .overlap(OverlapPolicy::Concurrent);
@@ -98,10 +92,7 @@ fn the_preview_is_what_planning_then_does() {
                 desk.finish(Ending::Success, &now);
             }
         }
-        let foretold: Vec<_> = foretold
-            .iter()
-            .map(|run| (run.nominal, run.effective))
-            .collect();
+        let foretold: Vec<_> = foretold.iter().map(|run| (run.nominal, run.effective)).collect();
         assert_eq!(done[..foretold.len()], foretold);
     }
 }

@@ -6,14 +6,8 @@ use super::*;
 fn a_recurring_slot_inside_the_window_is_skipped() {
     let mut desk = Desk::new(every_minute()).quiet(Mode::Skip, "09:02", "09:04");
     desk.run("09:01:00", Ending::Success);
-    assert_eq!(
-        rows(&desk.plan("09:02:00")),
-        ["09:02:00 skipped: quiet_hours"]
-    );
-    assert_eq!(
-        rows(&desk.plan("09:03:59")),
-        ["09:03:00 skipped: quiet_hours"]
-    );
+    assert_eq!(rows(&desk.plan("09:02:00")), ["09:02:00 skipped: quiet_hours"]);
+    assert_eq!(rows(&desk.plan("09:03:59")), ["09:03:00 skipped: quiet_hours"]);
     assert_eq!(rows(&desk.plan("09:04:00")), ["09:04:00 queued"]);
 }
 
@@ -21,20 +15,13 @@ fn a_recurring_slot_inside_the_window_is_skipped() {
 fn deferring_runs_the_first_slot_of_the_window_at_its_end_and_skips_the_others() {
     let mut desk = Desk::new(every_minute()).quiet(Mode::Defer, "09:01", "09:03");
     let plan = desk.plan("09:01:00");
-    assert_eq!(
-        summaries(&plan),
-        ["quiet hours hold 09:01:00 back until 09:03:00"]
-    );
+    assert_eq!(summaries(&plan), ["quiet hours hold 09:01:00 back until 09:03:00"]);
     assert_eq!(desk.job.due_at(), Some(at("09:03:00")));
     assert_eq!(rows(&desk.plan("09:02:30")), [""; 0]);
     let plan = desk.plan("09:03:00");
     assert_eq!(
         rows(&plan),
-        [
-            "09:01:00 queued",
-            "09:02:00 skipped: quiet_hours",
-            "09:03:00 skipped: overlap"
-        ]
+        ["09:01:00 queued", "09:02:00 skipped: quiet_hours", "09:03:00 skipped: overlap"]
     );
     assert_eq!(plan.executions[0].run_at, at("09:03:00"));
     assert_eq!(desk.job.standing.deferred_until, None);
@@ -60,10 +47,7 @@ fn jitter_of_a_deferred_run_ends_before_the_next_slot() {
         .with(|spec| spec.jitter = Duration::from_hours(1));
     desk.plan("09:01:00");
     let run_at = desk.plan("09:03:00").executions[0].run_at;
-    assert!(
-        run_at >= at("09:03:00") && run_at < at("09:04:00"),
-        "{run_at}"
-    );
+    assert!(run_at >= at("09:03:00") && run_at < at("09:04:00"), "{run_at}");
 }
 
 #[test]

@@ -65,9 +65,7 @@ impl Days {
                 Item::LastDay => days.last_day = true,
                 Item::LastWeekday => days.last_weekday = true,
                 Item::Nearest(day) => days.nearest |= 1 << day,
-                plain => plain
-                    .values(Field::DayOfMonth)
-                    .for_each(|day| days.dates |= 1 << day),
+                plain => plain.values(Field::DayOfMonth).for_each(|day| days.dates |= 1 << day),
             }
         }
         for item in &syntax.day_of_week {
@@ -88,10 +86,7 @@ impl Days {
             return 0;
         };
         let length = u32::from(first.num_days_in_month());
-        let shape = Month {
-            length,
-            starts_on: first.weekday().num_days_from_sunday(),
-        };
+        let shape = Month { length, starts_on: first.weekday().num_days_from_sunday() };
         let selected = match self.rule {
             Rule::EveryDay => !0,
             Rule::Month => self.by_month(shape),

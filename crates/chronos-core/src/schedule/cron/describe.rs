@@ -21,15 +21,8 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-const WEEKDAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
+const WEEKDAYS: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 pub(super) fn describe(syntax: &Syntax) -> String {
     let mut text = times(syntax);
@@ -66,14 +59,9 @@ fn times(syntax: &Syntax) -> String {
         [Item::Every] => " of every minute".into(),
         _ => format!(" of {}", numbered(&syntax.minute, Field::Minute)),
     };
-    let of_hours = hours_of(
-        &syntax.hour,
-        of_minutes.is_empty() || syntax.minute[..] == [Item::Every],
-    );
-    format!(
-        "{}{of_minutes}{of_hours}",
-        lead(&syntax.second, Field::Second)
-    )
+    let of_hours =
+        hours_of(&syntax.hour, of_minutes.is_empty() || syntax.minute[..] == [Item::Every]);
+    format!("{}{of_minutes}{of_hours}", lead(&syntax.second, Field::Second))
 }
 
 fn clock_times(hours: &[u16], minutes: &[u16], seconds: &[u16]) -> String {
@@ -99,11 +87,7 @@ fn hourly(hours: &Items, minute: u16, second: u16) -> Option<String> {
     let on_the_hour = minute == 0 && second == 0;
     let (first, last, step) = match item {
         Item::Every if on_the_hour => return Some("every hour".into()),
-        Item::Steps {
-            first: 0,
-            last: 23,
-            step,
-        } if on_the_hour && 24 % step == 0 => {
+        Item::Steps { first: 0, last: 23, step } if on_the_hour && 24 % step == 0 => {
             return Some(every(step, "hour"));
         }
         Item::Range(first, last) => (first, last, 1),
@@ -127,16 +111,10 @@ fn lead(items: &Items, field: Field) -> String {
         }
         [Item::Steps { first, last, step }] => {
             let last = last - (last - first) % step;
-            format!(
-                "{} from {field} {first} to {last}",
-                every(step, &field.to_string())
-            )
+            format!("{} from {field} {first} to {last}", every(step, &field.to_string()))
         }
         [Item::Range(first, last)] => {
-            format!(
-                "{} from {field} {first} to {last}",
-                every(1, &field.to_string())
-            )
+            format!("{} from {field} {first} to {last}", every(1, &field.to_string()))
         }
         _ => format!("at {}", numbered(items, field)),
     }
@@ -192,15 +170,10 @@ fn days_of_month(items: &Items) -> Option<String> {
     }
     if let [Item::Steps { first, last, step }] = items[..] {
         let (step, last) = (ordinal(step), reached(first, last, step));
-        return Some(format!(
-            "every {step} day from {first} to {last} of the month"
-        ));
+        return Some(format!("every {step} day from {first} to {last} of the month"));
     }
-    let plain: Items = items
-        .iter()
-        .copied()
-        .filter(|i| i.values(Field::DayOfMonth).next().is_some())
-        .collect();
+    let plain: Items =
+        items.iter().copied().filter(|i| i.values(Field::DayOfMonth).next().is_some()).collect();
     let mut parts = match plain[..] {
         [] => Vec::new(),
         [Item::Value(day)] => vec![format!("day {day}")],
@@ -235,17 +208,10 @@ fn days_of_week(items: &Items) -> Option<String> {
             Item::LastOf { first, last } => {
                 within_month.extend((first..=last).map(|day| format!("the last {}", weekday(day))));
             }
-            _ => plain.extend(
-                item.values(Field::DayOfWeek)
-                    .map(|day| weekday(day).to_string()),
-            ),
+            _ => plain.extend(item.values(Field::DayOfWeek).map(|day| weekday(day).to_string())),
         }
     }
-    let of_the_month = if within_month.is_empty() {
-        ""
-    } else {
-        " of the month"
-    };
+    let of_the_month = if within_month.is_empty() { "" } else { " of the month" };
     plain.append(&mut within_month);
     // Sunday is 0 and 7, so a list can name it twice; it stays at its first place.
     let mut parts: Vec<String> = Vec::new();
@@ -286,11 +252,7 @@ fn weekday(day: u16) -> &'static str {
 }
 
 fn every(step: u16, unit: &str) -> String {
-    if step == 1 {
-        format!("every {unit}")
-    } else {
-        format!("every {step} {unit}s")
-    }
+    if step == 1 { format!("every {unit}") } else { format!("every {step} {unit}s") }
 }
 
 /// `minute 5`, `minutes 5 and 35`, `every 2nd hour`.
@@ -316,12 +278,7 @@ fn list(items: &Items, field: Field) -> String {
                 let last = reached(first, last, step);
                 format!("every {} from {first} to {last}", ordinal(step))
             }
-            other => join(
-                &other
-                    .values(field)
-                    .map(|value| value.to_string())
-                    .collect::<Vec<_>>(),
-            ),
+            other => join(&other.values(field).map(|value| value.to_string()).collect::<Vec<_>>()),
         })
         .collect();
     join(&parts)

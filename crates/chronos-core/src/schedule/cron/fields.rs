@@ -42,9 +42,7 @@ struct Years {
 impl Fields {
     pub(super) fn compile(syntax: &Syntax) -> Self {
         let counts = |items: &Items| {
-            items
-                .iter()
-                .any(|item| matches!(item, Item::Every | Item::Steps { .. }))
+            items.iter().any(|item| matches!(item, Item::Every | Item::Steps { .. }))
         };
         Self {
             seconds: bits(Field::Second, &syntax.second),
@@ -53,9 +51,7 @@ impl Fields {
             months: bits(Field::Month, &syntax.month),
             days: Days::compile(syntax),
             years: years(&syntax.year),
-            keeps_cadence: [&syntax.second, &syntax.minute, &syntax.hour]
-                .into_iter()
-                .any(counts),
+            keeps_cadence: [&syntax.second, &syntax.minute, &syntax.hour].into_iter().any(counts),
         }
     }
 
@@ -107,11 +103,7 @@ impl Fields {
                 return Some(hour * 3_600 + minute * 60 + first_second);
             }
         }
-        let hour = if hour == h {
-            lowest(self.hours, h + 1)?
-        } else {
-            hour
-        };
+        let hour = if hour == h { lowest(self.hours, h + 1)? } else { hour };
         Some(hour * 3_600 + first_minute * 60 + first_second)
     }
 
@@ -119,11 +111,7 @@ impl Fields {
     fn date_after(&self, date: NaiveDate) -> Option<i64> {
         // The calendar repeats every 400 years, so what is not found by then does not exist. A
         // list of years is shorter than that, or bounds the search by its last one.
-        let end = if self.years.is_none() {
-            date.year() + 400
-        } else {
-            LAST_YEAR.into()
-        };
+        let end = if self.years.is_none() { date.year() + 400 } else { LAST_YEAR.into() };
         let (mut year, mut month, mut passed) = (date.year(), date.month(), !0 << date.day() << 1);
         loop {
             let matching = self.year_from(year).filter(|found| *found <= end)?;
@@ -151,11 +139,7 @@ impl Fields {
         let from = u16::try_from(from.max(1)).ok()?;
         match &self.years {
             None => (from <= LAST_YEAR).then_some(from.into()),
-            Some(years) => years
-                .iter()
-                .filter_map(|years| years.from(from))
-                .min()
-                .map(i32::from),
+            Some(years) => years.iter().filter_map(|years| years.from(from)).min().map(i32::from),
         }
     }
 }
@@ -173,10 +157,7 @@ fn date(day: i64) -> Option<NaiveDate> {
 }
 
 fn bits(field: Field, items: &Items) -> u64 {
-    items
-        .iter()
-        .flat_map(|item| item.values(field))
-        .fold(0, |bits, value| bits | 1 << value)
+    items.iter().flat_map(|item| item.values(field)).fold(0, |bits, value| bits | 1 << value)
 }
 
 /// The lowest set bit at or above `from`.
@@ -190,17 +171,9 @@ fn years(items: &Items) -> Option<Arc<[Years]>> {
         return None;
     }
     let years = items.iter().map(|item| match *item {
-        Item::Range(first, last) => Years {
-            first,
-            last,
-            step: 1,
-        },
+        Item::Range(first, last) => Years { first, last, step: 1 },
         Item::Steps { first, last, step } => Years { first, last, step },
-        Item::Value(year) => Years {
-            first: year,
-            last: year,
-            step: 1,
-        },
+        Item::Value(year) => Years { first: year, last: year, step: 1 },
         other => unreachable!("the grammar of years has no {other:?}"),
     });
     Some(years.collect())

@@ -129,11 +129,7 @@ impl Cron {
         if fields.next(Timestamp::MIN.as_secs()).is_none() {
             return Err(CronError::NeverFires { expression });
         }
-        Ok(Self {
-            expression,
-            zone,
-            fields,
-        })
+        Ok(Self { expression, zone, fields })
     }
 
     /// Has `croner` accept the fields too, so that an expression means cron to others as well.
@@ -143,13 +139,10 @@ impl Cron {
     fn ask_croner(&self) -> Result<(), CronError> {
         let plain = syntax::for_croner(&self.expression)?;
         let parser = CronParser::builder().sloppy_ranges(true).build();
-        parser
-            .parse(&plain)
-            .map(drop)
-            .map_err(|reason| CronError::NotUnderstood {
-                expression: self.expression.clone(),
-                reason: reason.to_string().into(),
-            })
+        parser.parse(&plain).map(drop).map_err(|reason| CronError::NotUnderstood {
+            expression: self.expression.clone(),
+            reason: reason.to_string().into(),
+        })
     }
 }
 
@@ -169,11 +162,7 @@ struct Record<T> {
 /// The expression and the zone: the rest follows from them.
 impl Serialize for Cron {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Record {
-            expression: &*self.expression,
-            zone: self.zone,
-        }
-        .serialize(serializer)
+        Record { expression: &*self.expression, zone: self.zone }.serialize(serializer)
     }
 }
 

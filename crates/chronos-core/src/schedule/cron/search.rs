@@ -55,9 +55,7 @@ pub(super) fn swallowed(fields: &Fields, zone: Zone, slot: i64) -> Option<Wall> 
     if fields.keeps_cadence() || fields.matches(slot + change.after) {
         return None;
     }
-    fields
-        .next(slot + change.before)
-        .filter(|wall| in_gap(change, *wall))
+    fields.next(slot + change.before).filter(|wall| in_gap(change, *wall))
 }
 
 const fn in_gap(change: Transition, wall: Wall) -> bool {

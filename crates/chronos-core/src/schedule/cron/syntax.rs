@@ -17,9 +17,8 @@ const NICKNAMES: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
-const MONTHS: [&str; 12] = [
-    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
-];
+const MONTHS: [&str; 12] =
+    ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
@@ -84,9 +83,7 @@ impl Item {
 impl Syntax {
     pub(super) fn read(expression: &str) -> Result<Self, CronError> {
         if expression.len() > MAX_BYTES {
-            return Err(CronError::TooLong {
-                bytes: expression.len(),
-            });
+            return Err(CronError::TooLong { bytes: expression.len() });
         }
         let plain = without_nickname(expression.trim_ascii())?;
         let texts: SmallVec<[&str; 8]> = plain.split_ascii_whitespace().collect();
@@ -124,10 +121,8 @@ impl Syntax {
 /// The year is left to us: croner marks every year of a `*` one by one, which takes longer than all
 /// the rest.
 pub(super) fn for_croner(expression: &str) -> Result<String, CronError> {
-    let fields: SmallVec<[&str; 6]> = without_nickname(expression)?
-        .split_ascii_whitespace()
-        .take(6)
-        .collect();
+    let fields: SmallVec<[&str; 6]> =
+        without_nickname(expression)?.split_ascii_whitespace().take(6).collect();
     let second = if fields.len() < 6 { "0 " } else { "" };
     Ok(format!("{second}{} 2000", fields.join(" ")))
 }
@@ -143,9 +138,7 @@ fn without_nickname(expression: &str) -> Result<&str, CronError> {
         .iter()
         .find(|(nickname, _)| expression.eq_ignore_ascii_case(nickname))
         .map(|(_, plain)| *plain)
-        .ok_or_else(|| CronError::UnknownNickname {
-            nickname: expression.into(),
-        })
+        .ok_or_else(|| CronError::UnknownNickname { nickname: expression.into() })
 }
 
 fn field(field: Field, text: &str) -> Result<Items, CronError> {
@@ -158,11 +151,7 @@ fn field(field: Field, text: &str) -> Result<Items, CronError> {
             item(field, &part.to_ascii_uppercase()).map_err(|problem| {
                 // An empty part says nothing, so the whole field is quoted instead.
                 let text = if part.is_empty() { text } else { part };
-                CronError::Field {
-                    field,
-                    text: text.into(),
-                    problem,
-                }
+                CronError::Field { field, text: text.into(), problem }
             })
         })
         .collect()
@@ -196,11 +185,7 @@ fn steps(field: Field, range: &str, step: &str) -> Result<Item, Problem> {
     };
     let step = number(step)?;
     // Weekdays are eight numbers for seven days; a step of eight would be a slip of the finger.
-    let most = if field == Field::DayOfWeek {
-        7
-    } else {
-        max - min + 1
-    };
+    let most = if field == Field::DayOfWeek { 7 } else { max - min + 1 };
     match step {
         0 => Err(Problem::Step),
         _ if step > most => Err(Problem::Step),
@@ -250,16 +235,8 @@ fn value_or_range(field: Field, text: &str) -> Result<Item, Problem> {
     };
     let first = value(field, first)?;
     // Sunday ends a week as well as it begins one: MON-SUN is 1-7.
-    let last = if field == Field::DayOfWeek && last == "SUN" {
-        7
-    } else {
-        value(field, last)?
-    };
-    if first > last {
-        Err(Problem::Backwards)
-    } else {
-        Ok(Item::Range(first, last))
-    }
+    let last = if field == Field::DayOfWeek && last == "SUN" { 7 } else { value(field, last)? };
+    if first > last { Err(Problem::Backwards) } else { Ok(Item::Range(first, last)) }
 }
 
 fn value(field: Field, text: &str) -> Result<u16, Problem> {
@@ -274,11 +251,7 @@ fn value(field: Field, text: &str) -> Result<u16, Problem> {
         None => number(text)?,
     };
     let (min, max) = field.bounds();
-    if (min..=max).contains(&value) {
-        Ok(value)
-    } else {
-        Err(Problem::OutOfRange)
-    }
+    if (min..=max).contains(&value) { Ok(value) } else { Err(Problem::OutOfRange) }
 }
 
 fn number(text: &str) -> Result<u16, Problem> {

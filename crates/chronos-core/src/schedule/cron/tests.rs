@@ -102,11 +102,7 @@ x * * * *              | 0-59, lists 1,2, ranges 1-5, steps */2
 
 fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
     let rows = table.lines().filter(|line| !line.is_empty());
-    rows.map(|line| {
-        line.split_once(" | ")
-            .map(|(left, right)| (left.trim(), right))
-            .unwrap()
-    })
+    rows.map(|line| line.split_once(" | ").map(|(left, right)| (left.trim(), right)).unwrap())
 }
 
 fn cron(expression: &str, zone: &str) -> Cron {
@@ -121,10 +117,7 @@ fn at(text: &str) -> Timestamp {
 fn slots(expression: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
     let cron = cron(expression, zone);
     let slots = std::iter::successors(cron.next_after(at(after)), |slot| cron.next_after(*slot));
-    slots
-        .take(count)
-        .map(|slot| cron.zone().wall_clock(slot).to_string())
-        .collect()
+    slots.take(count).map(|slot| cron.zone().wall_clock(slot).to_string()).collect()
 }
 
 #[test]
@@ -139,16 +132,11 @@ fn descriptions_read_as_plain_english() {
 fn refusals_name_the_field_and_the_text() {
     for (expression, expected) in rows(REFUSALS) {
         let refusal = Cron::parse(expression, Zone::UTC).unwrap_err().to_string();
-        let (problem, _) = refusal
-            .split_once(", accepted are")
-            .unwrap_or((&refusal, ""));
+        let (problem, _) = refusal.split_once(", accepted are").unwrap_or((&refusal, ""));
         assert_eq!(problem, expected, "{expression}");
     }
     let endless = Cron::parse(&"* ".repeat(129), Zone::UTC).unwrap_err();
-    assert_eq!(
-        endless.to_string(),
-        "cron expression is 258 bytes long, at most 256 are accepted"
-    );
+    assert_eq!(endless.to_string(), "cron expression is 258 bytes long, at most 256 are accepted");
     let blank = Cron::parse("  ", Zone::UTC).unwrap_err();
     assert_eq!(blank.to_string(), "cron expression is empty");
 }
@@ -166,11 +154,7 @@ fn refusals_say_what_is_accepted() {
 fn a_last_sunday_written_as_seven_fires() {
     for expression in ["0 0 * * 7L", "0 0 * * 7#L", "0 0 * * SUN#L", "0 0 * * 0L"] {
         let expected = ["2025-01-26 00:00:00", "2025-02-23 00:00:00"];
-        assert_eq!(
-            slots(expression, "UTC", "2025-01-01T00:00:00Z", 2),
-            expected,
-            "{expression}"
-        );
+        assert_eq!(slots(expression, "UTC", "2025-01-01T00:00:00Z", 2), expected, "{expression}");
     }
 }
 
@@ -211,13 +195,7 @@ fn a_skipped_calendar_day_is_crossed_and_its_fixed_time_fires_as_the_next_day_be
 
 #[test]
 fn an_empty_list_item_and_a_bare_plus_are_refused() {
-    for expression in [
-        "1,2, * * * * *",
-        ",1 * * * *",
-        "1,,2 * * * *",
-        "0 12 1 * +",
-        "* * * * 1+",
-    ] {
+    for expression in ["1,2, * * * * *", ",1 * * * *", "1,,2 * * * *", "0 12 1 * +", "* * * * 1+"] {
         assert!(Cron::parse(expression, Zone::UTC).is_err(), "{expression}");
     }
 }
@@ -226,15 +204,9 @@ fn an_empty_list_item_and_a_bare_plus_are_refused() {
 fn a_search_past_the_last_year_ends_at_once() {
     let berlin = cron("0 0 0 29 2 * 2020-2024", "Europe/Berlin");
     assert_eq!(berlin.next_after(at("2024-02-29T00:00:00+01:00")), None);
-    assert_eq!(
-        cron("* * * * * *", "America/Los_Angeles").next_after(Timestamp::MAX),
-        None
-    );
+    assert_eq!(cron("* * * * * *", "America/Los_Angeles").next_after(Timestamp::MAX), None);
     let last = cron("0 0 0 31 12 * 9999", "UTC");
-    assert_eq!(
-        last.next_after(Timestamp::MIN),
-        Some(at("9999-12-31T00:00:00Z"))
-    );
+    assert_eq!(last.next_after(Timestamp::MIN), Some(at("9999-12-31T00:00:00Z")));
 }
 
 #[test]
@@ -244,11 +216,7 @@ fn the_nearest_weekday_stays_within_its_month() {
         ("0 0 1W 6 *", "2025-06-02 00:00:00", "Sunday the 1st"),
         ("0 0 31W 8 *", "2025-08-29 00:00:00", "Sunday the 31st"),
         ("0 0 31W 5 *", "2025-05-30 00:00:00", "Saturday the 31st"),
-        (
-            "0 0 LW 8 *",
-            "2025-08-29 00:00:00",
-            "the month ends on Sunday",
-        ),
+        ("0 0 LW 8 *", "2025-08-29 00:00:00", "the month ends on Sunday"),
     ];
     for (expression, expected, why) in table {
         let found = slots(expression, "UTC", "2025-01-01T00:00:00Z", 1);
@@ -259,17 +227,8 @@ fn the_nearest_weekday_stays_within_its_month() {
 #[test]
 fn clocks_that_go_back_into_the_last_year_are_followed_there() {
     // In Dhaka 2009 ended twice: at midnight the clocks went back to 23:00.
-    let expected = [
-        "2009-12-31 23:30:00",
-        "2009-12-31 23:00:00",
-        "2009-12-31 23:30:00",
-    ];
-    let found = slots(
-        "0 */30 * * * * 2009",
-        "Asia/Dhaka",
-        "2009-12-31T23:00:00+07:00",
-        9,
-    );
+    let expected = ["2009-12-31 23:30:00", "2009-12-31 23:00:00", "2009-12-31 23:30:00"];
+    let found = slots("0 */30 * * * * 2009", "Asia/Dhaka", "2009-12-31T23:00:00+07:00", 9);
     assert_eq!(found, expected);
 }
 
@@ -280,9 +239,7 @@ fn a_repeated_day_fires_a_fixed_time_once() {
     for (expression, time) in [("30 0 * * *", "00:30:00"), ("59 23 * * *", "23:59:00")] {
         let found = slots(expression, "Pacific/Kwajalein", crossing, 4);
         let dates = found.iter().map(|slot| slot.split_once(' ').unwrap());
-        let mut dates: Vec<_> = dates
-            .inspect(|(_, found)| assert_eq!(*found, time))
-            .collect();
+        let mut dates: Vec<_> = dates.inspect(|(_, found)| assert_eq!(*found, time)).collect();
         dates.dedup();
         assert_eq!(dates.len(), 4, "{found:?}");
     }
@@ -292,12 +249,7 @@ fn a_repeated_day_fires_a_fixed_time_once() {
 fn notation_does_not_decide_whether_a_daily_job_survives_a_gap() {
     // Midnight does not exist on this day in São Paulo.
     for expression in ["0 0 * * *", "0 */24 * * *", "0 0/24 * * *", "*/60 0 * * *"] {
-        let found = slots(
-            expression,
-            "America/Sao_Paulo",
-            "2018-11-03T12:00:00-03:00",
-            1,
-        );
+        let found = slots(expression, "America/Sao_Paulo", "2018-11-03T12:00:00-03:00", 1);
         assert_eq!(found, ["2018-11-04 01:00:00"], "{expression}");
     }
 }
@@ -309,14 +261,8 @@ fn a_slot_moved_out_of_a_gap_tells_the_time_it_stands_for() {
         let wall = cron(expression, "Europe/Berlin").shifted_from(gap_end);
         wall.map(|wall| wall.to_string())
     };
-    assert_eq!(
-        shifted("30 2 * * *").as_deref(),
-        Some("2025-03-30 02:30:00")
-    );
-    assert_eq!(
-        shifted("15,45 2 * * *").as_deref(),
-        Some("2025-03-30 02:15:00")
-    );
+    assert_eq!(shifted("30 2 * * *").as_deref(), Some("2025-03-30 02:30:00"));
+    assert_eq!(shifted("15,45 2 * * *").as_deref(), Some("2025-03-30 02:15:00"));
     assert_eq!(shifted("0 3 * * *"), None, "03:00 exists");
     assert_eq!(shifted("0 2,3 * * *"), None, "03:00 is named itself");
     assert_eq!(shifted("*/30 * * * *"), None, "a cadence is never moved");
@@ -328,22 +274,10 @@ fn a_slot_moved_out_of_a_gap_tells_the_time_it_stands_for() {
 #[test]
 fn a_slot_is_what_next_after_finds() {
     let berlin = cron("30 2 * * *", "Europe/Berlin");
-    assert!(
-        berlin.matches(at("2025-03-30T03:00:00+02:00")),
-        "moved to the end of the gap"
-    );
-    assert!(
-        berlin.matches(at("2025-10-26T02:30:00+02:00")),
-        "the first pass"
-    );
-    assert!(
-        !berlin.matches(at("2025-10-26T02:30:00+01:00")),
-        "the second pass"
-    );
-    assert!(
-        !berlin.matches(at("2025-10-27T02:30:00.5+01:00")),
-        "half a second late"
-    );
+    assert!(berlin.matches(at("2025-03-30T03:00:00+02:00")), "moved to the end of the gap");
+    assert!(berlin.matches(at("2025-10-26T02:30:00+02:00")), "the first pass");
+    assert!(!berlin.matches(at("2025-10-26T02:30:00+01:00")), "the second pass");
+    assert!(!berlin.matches(at("2025-10-27T02:30:00.5+01:00")), "half a second late");
     assert!(berlin.matches(at("2025-10-27T02:30:00+01:00")));
 }
 
@@ -352,16 +286,10 @@ fn a_record_is_the_expression_and_the_zone() {
     let cron = cron("  0 9 * * mon-fri ", "Europe/Berlin");
     assert_eq!(cron.expression(), "0 9 * * mon-fri");
     let json = serde_json::to_string(&cron).unwrap();
-    assert_eq!(
-        json,
-        r#"{"expression":"0 9 * * mon-fri","zone":"Europe/Berlin"}"#
-    );
+    assert_eq!(json, r#"{"expression":"0 9 * * mon-fri","zone":"Europe/Berlin"}"#);
     assert_eq!(serde_json::from_str::<Cron>(&json).unwrap(), cron);
     let wrong = serde_json::from_str::<Cron>(&json.replace(" 9 ", " 99 ")).unwrap_err();
-    assert!(
-        wrong.to_string().starts_with("hour \"99\" is out of range"),
-        "{wrong}"
-    );
+    assert!(wrong.to_string().starts_with("hour \"99\" is out of range"), "{wrong}");
 }
 
 #[test]

@@ -1,8 +1,5 @@
 //! The laws themselves, as the world checks them.
-#![expect(
-    clippy::expect_used,
-    reason = "a world that breaks its own rules fails the test"
-)]
+#![expect(clippy::expect_used, reason = "a world that breaks its own rules fails the test")]
 
 use std::collections::BTreeSet;
 
@@ -29,12 +26,7 @@ impl World {
         let mut stood_for: Vec<Slots> = Vec::new();
         for decision in &plan.decisions {
             match decision {
-                Decision::Fired {
-                    slot,
-                    trigger,
-                    instead_of,
-                    ..
-                } => {
+                Decision::Fired { slot, trigger, instead_of, .. } => {
                     if trigger.is_scheduled() {
                         assert!(self.fired.insert(*slot), "{slot} fires twice");
                         assert!(rows.contains(slot), "{slot} fires without a row");
@@ -47,22 +39,13 @@ impl World {
                 _ => {}
             }
         }
-        let Some(last) = plan
-            .standing
-            .last_slot
-            .filter(|last| *last > self.accounted)
-        else {
+        let Some(last) = plan.standing.last_slot.filter(|last| *last > self.accounted) else {
             assert_eq!(rows, BTreeSet::new(), "rows without a step forward");
             return;
         };
         let expected = match self.oracle.slots(self.accounted, last) {
             Some(expected) => expected,
-            None => vec![
-                self.job
-                    .standing
-                    .next_slot
-                    .expect("a fixed delay fires its next slot"),
-            ],
+            None => vec![self.job.standing.next_slot.expect("a fixed delay fires its next slot")],
         };
         for row in &rows {
             assert!(expected.binary_search(row).is_ok(), "{row} is no slot");
@@ -86,13 +69,8 @@ impl World {
     pub(super) fn check_cost(&self, planned: &Plan) {
         let spec = &self.job.spec;
         let caught_up = planned.executions.iter();
-        let caught_up = caught_up
-            .filter(|row| row.trigger == Trigger::CatchUp)
-            .count();
-        assert!(
-            caught_up <= spec.catch_up.cap() as usize,
-            "more caught up than the cap"
-        );
+        let caught_up = caught_up.filter(|row| row.trigger == Trigger::CatchUp).count();
+        assert!(caught_up <= spec.catch_up.cap() as usize, "more caught up than the cap");
         assert!(planned.executions.len() <= 2 * MAX_ROWS);
         assert!(planned.decisions.len() <= planned.executions.len() + self.live.len() + 3);
     }
@@ -102,10 +80,7 @@ impl World {
         let window = before.spec.jitter;
         for queued in planned.executions.iter().filter(|row| row.is_queued()) {
             assert!(before.standing.paused.is_none(), "fired while paused");
-            assert!(
-                self.quiet.is_none() || !is_quiet(self.now),
-                "fired in quiet hours"
-            );
+            assert!(self.quiet.is_none() || !is_quiet(self.now), "fired in quiet hours");
             let deferred = before.standing.deferred_until;
             let base = match queued.trigger {
                 Trigger::CatchUp => self.now,
@@ -133,10 +108,7 @@ impl World {
         for live in self.live() {
             let scheduled = live.trigger.is_scheduled();
             if paused && scheduled {
-                assert!(
-                    live.is_held() || live.running().is_some(),
-                    "begins while paused"
-                );
+                assert!(live.is_held() || live.running().is_some(), "begins while paused");
             } else if live.is_held() {
                 let capacity = self.job.spec.overlap.capacity();
                 let waits_for_someone = capacity.is_some_and(|most| active >= most);
@@ -156,10 +128,7 @@ impl World {
         }
         assert_eq!(standing.tally.fired, self.fired.len() as u64);
         if let Some(most) = self.job.spec.schedule.max_runs() {
-            assert!(
-                standing.tally.fired <= most.get(),
-                "more runs than max_runs"
-            );
+            assert!(standing.tally.fired <= most.get(), "more runs than max_runs");
         }
     }
     pub(super) fn check_idempotence(&self) {

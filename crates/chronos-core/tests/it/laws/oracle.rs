@@ -6,11 +6,7 @@ use chronos_core::Timestamp;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Oracle {
     /// `origin` + k · `step`, up to `end`.
-    Grid {
-        origin: Timestamp,
-        step: i64,
-        end: Option<Timestamp>,
-    },
+    Grid { origin: Timestamp, step: i64, end: Option<Timestamp> },
     /// One instant.
     Single(Timestamp),
     /// Each slot is set by the end of a run, so nobody can enumerate them ahead.

@@ -68,14 +68,8 @@ pub(super) enum Finish {
 impl Setup {
     /// The schedule, and which slots it must have, counted from `now`.
     pub(super) fn schedule(&self, now: Timestamp) -> Result<(Schedule, Oracle), Error> {
-        let end = self
-            .end
-            .map(|secs| now.after(Duration::from_secs(secs.into())));
-        let grid = |origin, step: i64| Oracle::Grid {
-            origin,
-            step: step * SECOND,
-            end,
-        };
+        let end = self.end.map(|secs| now.after(Duration::from_secs(secs.into())));
+        let grid = |origin, step: i64| Oracle::Grid { origin, step: step * SECOND, end };
         let (mut schedule, oracle) = match self.beat {
             Beat::EverySecond => {
                 let oracle = grid(Timestamp::EPOCH, 1);
@@ -111,10 +105,7 @@ impl Setup {
 
     /// The same without an end.
     pub(super) fn endless(&self) -> Self {
-        Self {
-            end: None,
-            ..self.clone()
-        }
+        Self { end: None, ..self.clone() }
     }
 
     /// The whole job on this schedule.

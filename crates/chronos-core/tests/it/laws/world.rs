@@ -1,9 +1,6 @@
 //! The world: one job and its executions, changed as a store must change them, with the laws
 //! checked at every step.
-#![expect(
-    clippy::expect_used,
-    reason = "a world that breaks its own rules fails the test"
-)]
+#![expect(clippy::expect_used, reason = "a world that breaks its own rules fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -94,10 +91,7 @@ impl World {
 
     pub(super) fn with_live<T>(&self, act: impl FnOnce(&Live<'_>) -> T) -> T {
         let executions = self.live();
-        act(&Live {
-            executions: &executions,
-            quiet_hours: self.quiet.as_ref(),
-        })
+        act(&Live { executions: &executions, quiet_hours: self.quiet.as_ref() })
     }
 
     fn plan(&mut self) {
@@ -199,40 +193,27 @@ impl World {
     }
 
     fn finish(&mut self, which: usize, finish: Finish) {
-        let running: Vec<_> = self
-            .live()
-            .into_iter()
-            .filter(|live| live.running().is_some())
-            .cloned()
-            .collect();
+        let running: Vec<_> =
+            self.live().into_iter().filter(|live| live.running().is_some()).cloned().collect();
         if running.is_empty() {
             return;
         }
         let execution = &running[which % running.len()];
         let siblings: Vec<_> = self.live();
-        let siblings: Vec<_> = siblings
-            .into_iter()
-            .filter(|sibling| sibling.id != execution.id)
-            .collect();
+        let siblings: Vec<_> =
+            siblings.into_iter().filter(|sibling| sibling.id != execution.id).collect();
         let ending = finish.ending();
         let job = Some(&self.job);
         let concluded =
             conclude(job, execution, &siblings, ending, None, self.now).expect("it was running");
         let ended = concluded.ended;
         assert!(!ended.is_live() && ended.id == execution.id);
-        if execution
-            .running()
-            .and_then(|running| running.cancel)
-            .is_some()
-        {
+        if execution.running().and_then(|running| running.cancel).is_some() {
             assert_eq!(concluded.again, None, "asked to stop, it comes again");
         }
         self.change(ended.id, ended.state);
         if let Some(again) = concluded.again {
-            assert_eq!(
-                (again.slot, again.attempt),
-                (execution.slot, execution.attempt + 1)
-            );
+            assert_eq!((again.slot, again.attempt), (execution.slot, execution.attempt + 1));
             assert!(again.retry <= self.job.spec.retry.max_retry.max(execution.retry));
             assert!(again.lost <= 3);
             self.insert(again);
@@ -260,17 +241,9 @@ impl World {
             let Oracle::FromEnd { step, end: limit } = self.oracle else {
                 panic!("only a fixed delay gets its slot from an end");
             };
-            let end = self
-                .job
-                .standing
-                .last_slot
-                .unwrap_or(self.now)
-                .max(self.now);
+            let end = self.job.standing.last_slot.unwrap_or(self.now).max(self.now);
             assert_eq!(next.as_micros(), end.as_micros() + step);
-            assert!(
-                limit.is_none_or(|limit| next <= limit),
-                "a slot past the end"
-            );
+            assert!(limit.is_none_or(|limit| next <= limit), "a slot past the end");
             assert_eq!(self.job.standing.next_slot.replace(next), None);
         }
         if follow.over {
@@ -282,22 +255,12 @@ impl World {
     fn apply(&mut self, plan: Plan) {
         self.account(&plan);
         let withdrawn: BTreeSet<_> = plan.withdrawals.iter().map(Withdrawal::execution).collect();
-        assert_eq!(
-            withdrawn.len(),
-            plan.withdrawals.len(),
-            "withdrawn twice: {plan:?}"
-        );
+        assert_eq!(withdrawn.len(), plan.withdrawals.len(), "withdrawn twice: {plan:?}");
         for withdrawal in plan.withdrawals {
             match withdrawal {
                 Withdrawal::Skip(id, reason) => {
                     assert!(self.executions[&id].is_queued());
-                    self.change(
-                        id,
-                        State::Skipped {
-                            reason,
-                            at: self.now,
-                        },
-                    );
+                    self.change(id, State::Skipped { reason, at: self.now });
                 }
                 Withdrawal::Hold(id) => {
                     assert!(self.executions[&id].is_queued());
@@ -318,11 +281,7 @@ impl World {
                 running.cancel.get_or_insert(cause);
                 State::Running(running)
             }
-            _ => State::Cancelled {
-                run: None,
-                cause,
-                at: self.now,
-            },
+            _ => State::Cancelled { run: None, cause, at: self.now },
         };
         self.change(id, state);
     }

@@ -10,11 +10,9 @@ const THIRTY_YEARS: i64 = 30 * 365 * 86_400;
 async fn a_clock_that_jumps_thirty_years_neither_stops_nor_floods_the_scheduler() {
     let lab = Lab::new();
     let mut books = Vec::new();
-    for policy in [
-        CatchUpPolicy::Skip,
-        CatchUpPolicy::RunOnce,
-        CatchUpPolicy::run_all_capped(20).unwrap(),
-    ] {
+    for policy in
+        [CatchUpPolicy::Skip, CatchUpPolicy::RunOnce, CatchUpPolicy::run_all_capped(20).unwrap()]
+    {
         for kind in ["cron", "interval"] {
             let book = Book::default();
             let name = format!("{kind} {policy:?}");
@@ -36,10 +34,7 @@ async fn a_clock_that_jumps_thirty_years_neither_stops_nor_floods_the_scheduler(
         assert!(on_time.count() >= 40, "{name} goes on: {lines:#?}");
         assert!(lines.len() < 100, "{name} ran {} times", lines.len());
         let next_run = lab.status(&name).next_run;
-        assert!(
-            next_run > Some(utc("2056-02-01T00:00:00Z")),
-            "{name}: {next_run:?}"
-        );
+        assert!(next_run > Some(utc("2056-02-01T00:00:00Z")), "{name}: {next_run:?}");
     }
 }
 
@@ -64,18 +59,13 @@ async fn a_capped_catch_up_of_decades_starts_with_the_oldest_and_then_goes_on() 
 async fn missed_slots_are_skipped_and_counted_unless_asked_for() {
     let lab = Lab::new();
     let book = Book::default();
-    lab.register_interval("beat", secs(60), book.slots())
-        .await
-        .unwrap();
+    lab.register_interval("beat", secs(60), book.slots()).await.unwrap();
     lab.until("12:05:30").await;
     lab.start().await.unwrap();
     lab.until("12:05:31").await;
     let status = lab.status("beat");
     assert_eq!((book.len(), status.skipped_count), (0, 5));
-    assert_eq!(
-        status.last_skip,
-        Some((utc("2026-03-02T12:05:00Z"), "missed".into()))
-    );
+    assert_eq!(status.last_skip, Some((utc("2026-03-02T12:05:00Z"), "missed".into())));
     assert_eq!(status.next_run, Some(utc("2026-03-02T12:06:00Z")));
 }
 
@@ -83,9 +73,7 @@ async fn missed_slots_are_skipped_and_counted_unless_asked_for() {
 async fn one_run_stands_for_all_missed_slots_under_run_once() {
     let lab = Lab::new();
     let book = Book::default();
-    let job = NewJob::named("beat")
-        .every(secs(60))
-        .catch_up(CatchUpPolicy::RunOnce);
+    let job = NewJob::named("beat").every(secs(60)).catch_up(CatchUpPolicy::RunOnce);
     lab.register(job, book.slots()).await.unwrap();
     lab.until("12:05:30").await;
     lab.start().await.unwrap();
@@ -103,11 +91,7 @@ async fn a_capped_catch_up_runs_the_oldest_in_order() {
     lab.until("12:05:30").await;
     lab.start().await.unwrap();
     lab.until("12:05:50").await;
-    let expected = [
-        "2026-03-02T12:01:00Z",
-        "2026-03-02T12:02:00Z",
-        "2026-03-02T12:03:00Z",
-    ];
+    let expected = ["2026-03-02T12:01:00Z", "2026-03-02T12:02:00Z", "2026-03-02T12:03:00Z"];
     assert_eq!(book.lines(), expected);
     assert_eq!(lab.status("beat").skipped_count, 2);
 }
@@ -115,15 +99,10 @@ async fn a_capped_catch_up_runs_the_oldest_in_order() {
 #[tokio::test(start_paused = true)]
 async fn a_slot_within_the_grace_is_on_time() {
     for (grace, runs) in [(secs(10), 0), (secs(40), 1)] {
-        let config = SchedulerConfig {
-            misfire_grace: grace,
-            ..SchedulerConfig::default()
-        };
+        let config = SchedulerConfig { misfire_grace: grace, ..SchedulerConfig::default() };
         let lab = Lab::with(config, "2026-03-02T12:00:00Z");
         let book = Book::default();
-        lab.register_interval("beat", secs(60), book.slots())
-            .await
-            .unwrap();
+        lab.register_interval("beat", secs(60), book.slots()).await.unwrap();
         lab.until("12:01:30").await;
         lab.start().await.unwrap();
         lab.until("12:01:40").await;

@@ -18,11 +18,7 @@ async fn a_run_knows_what_it_is_for() {
             Trigger::CatchUp => "catch-up",
             Trigger::Manual { .. } => "manual",
         };
-        noted.note(format!(
-            "{} {slot} {trigger} {}",
-            context.job_name(),
-            context.attempt()
-        ));
+        noted.note(format!("{} {slot} {trigger} {}", context.job_name(), context.attempt()));
         assert!(!context.is_cancelled());
         async {}
     })
@@ -32,31 +28,19 @@ async fn a_run_knows_what_it_is_for() {
     lab.until("12:01:00").await;
     let id = lab.run_job("beat").await.unwrap();
     lab.until("12:01:01").await;
-    let expected = [
-        "beat 2026-03-02T12:01:00Z schedule 1",
-        "beat 2026-03-02T12:01:00.005Z manual 1",
-    ];
+    let expected =
+        ["beat 2026-03-02T12:01:00Z schedule 1", "beat 2026-03-02T12:01:00.005Z manual 1"];
     assert_eq!(book.lines(), expected);
     assert_eq!(lab.history("beat", 1).await.unwrap()[0].id, id);
 }
 
 /// A job that goes on from its checkpoint, three steps a run, and fails in between.
 async fn climb(context: JobContext) -> Result<(), String> {
-    let kept = context
-        .load_checkpoint()
-        .await
-        .map_err(|error| error.to_string())?;
+    let kept = context.load_checkpoint().await.map_err(|error| error.to_string())?;
     let from = kept.map_or(0, |bytes| bytes[0]);
     context.log(format!("from step {from}"));
-    context
-        .save_checkpoint([from + 3])
-        .await
-        .map_err(|error| error.to_string())?;
-    if from == 3 {
-        Err("slipped".into())
-    } else {
-        Ok(())
-    }
+    context.save_checkpoint([from + 3]).await.map_err(|error| error.to_string())?;
+    if from == 3 { Err("slipped".into()) } else { Ok(()) }
 }
 
 #[tokio::test(start_paused = true)]
@@ -71,11 +55,7 @@ async fn checkpoints_and_logs_survive_between_runs_and_attempts() {
         .iter()
         .map(|execution| {
             let log = execution.run().and_then(|run| run.log.as_deref());
-            (
-                execution.status(),
-                execution.attempt,
-                log.unwrap_or_default(),
-            )
+            (execution.status(), execution.attempt, log.unwrap_or_default())
         })
         .collect();
     let expected = [
@@ -144,34 +124,23 @@ async fn a_log_is_kept_up_to_its_bound_and_says_that_it_was_cut() {
     let log = run.run().and_then(|run| run.log.clone()).unwrap();
     assert!(log.starts_with("line 0 é\nline 1 é\n"));
     assert!(log.ends_with("\n[truncated]"));
-    assert!(
-        (64 * 1024 - 4..64 * 1024 + 16).contains(&log.len()),
-        "{}",
-        log.len()
-    );
+    assert!((64 * 1024 - 4..64 * 1024 + 16).contains(&log.len()), "{}", log.len());
 }
 
 #[tokio::test(start_paused = true)]
 async fn logs_are_kept_of_failures_and_panics_too() {
     let lab = Lab::new();
-    lab.register_one_shot(
-        "sad",
-        utc("2026-03-02T12:00:01Z"),
-        |context: JobContext| async move {
-            context.log("so far so good");
-            assert!(context.is_cancelled(), "on purpose");
-        },
-    )
+    lab.register_one_shot("sad", utc("2026-03-02T12:00:01Z"), |context: JobContext| async move {
+        context.log("so far so good");
+        assert!(context.is_cancelled(), "on purpose");
+    })
     .await
     .unwrap();
     lab.start().await.unwrap();
     lab.until("12:00:01").await;
     let run = lab.history("sad", 1).await.unwrap().remove(0);
     assert_eq!(run.status(), "FAILED");
-    assert_eq!(
-        run.run().and_then(|run| run.log.as_deref()),
-        Some("so far so good\n")
-    );
+    assert_eq!(run.run().and_then(|run| run.log.as_deref()), Some("so far so good\n"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,9 +163,5 @@ async fn the_idempotency_key_is_one_for_all_attempts_at_a_slot_and_another_for_t
     assert_ne!(keys[2], keys[3]);
     let executions = lab.executions("pay").await;
     let ids: BTreeSet<_> = executions.iter().map(|run| run.id).collect();
-    assert_eq!(
-        ids.len(),
-        5,
-        "each attempt, also the one that waits, has an id of its own"
-    );
+    assert_eq!(ids.len(), 5, "each attempt, also the one that waits, has an id of its own");
 }

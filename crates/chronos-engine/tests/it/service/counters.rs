@@ -13,13 +13,7 @@ async fn runs_failures_and_skips_are_counted_apart() {
     // Runs 1, 2 and 4 succeed and run 3 fails; the slots at 12:05 and 12:06 are paused.
     lab.register_interval("beat", secs(60), move || {
         let run = runs.fetch_add(1, Ordering::SeqCst) + 1;
-        async move {
-            if run == 3 {
-                Err("third".to_string())
-            } else {
-                Ok(())
-            }
-        }
+        async move { if run == 3 { Err("third".to_string()) } else { Ok(()) } }
     })
     .await
     .unwrap();
@@ -27,24 +21,14 @@ async fn runs_failures_and_skips_are_counted_apart() {
     lab.until("12:03:00").await;
     let status = lab.status("beat");
     assert_eq!(status.last_result, Some(JobResult::Failed("third".into())));
-    assert_eq!(
-        (status.run_count, status.success_count, status.error_count),
-        (3, 2, 1)
-    );
+    assert_eq!((status.run_count, status.success_count, status.error_count), (3, 2, 1));
     lab.until("12:04:30").await;
     lab.pause_job("beat").await.unwrap();
     lab.until("12:06:30").await;
 
     let status = lab.status("beat");
     assert_eq!(status.run_count, 6, "runs and skips");
-    assert_eq!(
-        (
-            status.success_count,
-            status.error_count,
-            status.skipped_count
-        ),
-        (3, 1, 2)
-    );
+    assert_eq!((status.success_count, status.error_count, status.skipped_count), (3, 1, 2));
     assert_eq!(status.error_rate(), Some(0.25), "of the four runs");
     assert_eq!(status.raw_error_ratio(), Some(1.0 / 6.0), "skips dilute it");
     assert_eq!(status.last_result, Some(JobResult::Success));
@@ -53,9 +37,7 @@ async fn runs_failures_and_skips_are_counted_apart() {
 #[tokio::test(start_paused = true)]
 async fn a_job_that_never_ran_has_no_error_rate() {
     let lab = Lab::new();
-    lab.register_interval("beat", secs(60), super::idle())
-        .await
-        .unwrap();
+    lab.register_interval("beat", secs(60), super::idle()).await.unwrap();
     assert_eq!(lab.status("beat").error_rate(), None);
     lab.start().await.unwrap();
     lab.pause_job("beat").await.unwrap();
@@ -68,9 +50,7 @@ async fn a_job_that_never_ran_has_no_error_rate() {
 async fn the_last_run_is_known_by_its_start_its_end_and_its_length() {
     let lab = Lab::new();
     let book = Book::default();
-    lab.register_interval("beat", secs(60), book.slots_taking(secs(7)))
-        .await
-        .unwrap();
+    lab.register_interval("beat", secs(60), book.slots_taking(secs(7))).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:03").await;
     assert!(lab.status("beat").is_running);
@@ -86,13 +66,8 @@ async fn the_last_run_is_known_by_its_start_its_end_and_its_length() {
 async fn the_next_run_moves_on_as_soon_as_a_slot_has_fired() {
     let lab = Lab::new();
     let book = Book::default();
-    lab.register_interval("beat", secs(60), book.slots_taking(secs(30)))
-        .await
-        .unwrap();
-    assert_eq!(
-        lab.status("beat").next_run,
-        Some(utc("2026-03-02T12:01:00Z"))
-    );
+    lab.register_interval("beat", secs(60), book.slots_taking(secs(30))).await.unwrap();
+    assert_eq!(lab.status("beat").next_run, Some(utc("2026-03-02T12:01:00Z")));
     lab.start().await.unwrap();
     lab.until("12:01:01").await;
     let status = lab.status("beat");
@@ -107,17 +82,11 @@ async fn the_history_of_each_job_is_kept_up_to_a_bound() {
         ..Default::default()
     };
     let lab = Lab::with(config, "2026-03-02T12:00:00Z");
-    lab.register(NewJob::named("beat").every(secs(1)), super::idle())
-        .await
-        .unwrap();
+    lab.register(NewJob::named("beat").every(secs(1)), super::idle()).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:00").await;
     let history = lab.history("beat", 100).await.unwrap();
     assert_eq!(history.len(), 5);
-    assert_eq!(
-        history[0].slot.to_string(),
-        "2026-03-02T12:01:00Z",
-        "newest first"
-    );
+    assert_eq!(history[0].slot.to_string(), "2026-03-02T12:01:00Z", "newest first");
     assert_eq!(lab.status("beat").run_count, 60);
 }

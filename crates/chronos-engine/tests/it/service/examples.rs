@@ -22,11 +22,7 @@ fn example(name: &str) -> Command {
 fn output_of(name: &str) -> String {
     let output = example(name).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{name} ended with {}: {errors}",
-        output.status
-    );
+    assert!(output.status.success(), "{name} ended with {}: {errors}", output.status);
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -67,28 +63,15 @@ fn embed_ends_on_a_signal_and_its_run_keeps_a_checkpoint() {
         let mut line = String::new();
         while !line.contains("sweep begins") {
             line.clear();
-            assert_ne!(
-                told.read_line(&mut line).unwrap(),
-                0,
-                "it ended before the sweep"
-            );
+            assert_ne!(told.read_line(&mut line).unwrap(), 0, "it ended before the sweep");
         }
         let id = child.id().to_string();
-        let sent = Command::new("kill")
-            .args(["-s", signal, &id])
-            .status()
-            .unwrap();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status().unwrap();
         assert!(sent.success());
         let mut rest = String::new();
         told.read_to_string(&mut rest).unwrap();
-        assert!(
-            child.wait().unwrap().success(),
-            "after SIG{signal}:\n{rest}"
-        );
-        let shown = [
-            "asked to stop\n",
-            "Shutdown requested, checkpointing... (shelf ",
-        ];
+        assert!(child.wait().unwrap().success(), "after SIG{signal}:\n{rest}");
+        let shown = ["asked to stop\n", "Shutdown requested, checkpointing... (shelf "];
         assert_shows(&rest, &shown);
         assert!(!rest.contains("time is up"), "{rest}");
     }
@@ -107,10 +90,7 @@ fn retries_shows_backoff_a_permanent_failure_and_dead_letters() {
     ];
     assert_shows(&output, &shown);
     assert_eq!(output.matches("invoice, attempt").count(), 1, "{output}");
-    assert!(
-        !output.contains("mail     2026"),
-        "a job that made it is no dead letter:\n{output}"
-    );
+    assert!(!output.contains("mail     2026"), "a job that made it is no dead letter:\n{output}");
 }
 
 #[test]

@@ -68,10 +68,7 @@ impl Lab {
 
     /// A scheduler at noon of a Monday with this long for runs to end at a shutdown.
     fn with_timeout(shutdown_timeout_secs: u64) -> Self {
-        let config = SchedulerConfig {
-            shutdown_timeout_secs,
-            ..SchedulerConfig::default()
-        };
+        let config = SchedulerConfig { shutdown_timeout_secs, ..SchedulerConfig::default() };
         Self::with(config, "2026-03-02T12:00:00Z")
     }
 

@@ -13,10 +13,7 @@ use super::{Book, Lab, idle, secs, utc};
 async fn refusal(lab: &Lab, job: NewJob) -> SchedulerError {
     let name = job.name().to_owned();
     let error = lab.register(job, idle()).await.unwrap_err();
-    assert!(
-        !lab.registry().is_registered(&name),
-        "{name:?} left a trace"
-    );
+    assert!(!lab.registry().is_registered(&name), "{name:?} left a trace");
     error
 }
 
@@ -35,14 +32,7 @@ async fn invalid(lab: &Lab, job: NewJob) -> (Error, String) {
 #[tokio::test(start_paused = true)]
 async fn bad_expressions_are_refused() {
     let lab = Lab::new();
-    for expression in [
-        "",
-        "every day",
-        "61 * * * * *",
-        "* * * *",
-        "0 0 25 * * *",
-        "0 0 0 32 * *",
-    ] {
+    for expression in ["", "every day", "61 * * * * *", "* * * *", "0 0 25 * * *", "0 0 0 32 * *"] {
         let job = NewJob::named("bad").cron(expression);
         let (error, _) = invalid(&lab, job).await;
         assert!(matches!(error, Error::Cron(_)), "{expression}: {error:?}");
@@ -64,16 +54,8 @@ async fn unknown_zones_are_refused_by_name() {
 #[tokio::test(start_paused = true)]
 async fn intervals_that_cannot_be_meant_are_refused() {
     let lab = Lab::new();
-    for every in [
-        Duration::ZERO,
-        Duration::from_millis(1_500),
-        secs(u64::MAX),
-        Duration::MAX,
-    ] {
-        for job in [
-            NewJob::named("bad").every(every),
-            NewJob::named("bad").after_end(every),
-        ] {
+    for every in [Duration::ZERO, Duration::from_millis(1_500), secs(u64::MAX), Duration::MAX] {
+        for job in [NewJob::named("bad").every(every), NewJob::named("bad").after_end(every)] {
             let (error, sentence) = invalid(&lab, job).await;
             assert_eq!(error, Error::Interval { given: every });
             assert!(sentence.contains("whole seconds"), "{sentence}");
@@ -91,9 +73,7 @@ async fn names_that_nobody_can_say_are_refused() {
         };
         assert!(matches!(error, Error::Name { .. }), "{error:?}");
     }
-    lab.register(NewJob::named("x".repeat(200)).every(secs(5)), idle())
-        .await
-        .unwrap();
+    lab.register(NewJob::named("x".repeat(200)).every(secs(5)), idle()).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,10 +81,7 @@ async fn a_job_that_says_nothing_about_when_it_runs_is_refused() {
     let lab = Lab::new();
     let refused = refusal(&lab, NewJob::named("never")).await;
     assert_eq!(refused, SchedulerError::NoSchedule("never".into()));
-    assert!(
-        refused.to_string().contains("\"never\" has no schedule"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("\"never\" has no schedule"), "{refused}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,14 +97,8 @@ async fn bounds_and_limits_that_contradict_themselves_are_refused() {
         (once().max_runs(2), "max_runs"),
         (once().start_at(noon), "start_at"),
         (job().retries(1_001), "max_retry"),
-        (
-            job().retries(1).retry_delay(Duration::ZERO, secs(5)),
-            "retry_base_seconds",
-        ),
-        (
-            job().max_execution_time(Duration::ZERO),
-            "max_execution_time",
-        ),
+        (job().retries(1).retry_delay(Duration::ZERO, secs(5)), "retry_base_seconds"),
+        (job().max_execution_time(Duration::ZERO), "max_execution_time"),
     ] {
         let (_, sentence) = invalid(&lab, job).await;
         assert!(sentence.contains(part), "{sentence}");
@@ -149,9 +120,7 @@ async fn policies_that_make_no_sense_are_refused() {
 
     let lab = Lab::new();
     let night = QuietWindow::new(WeekdaySet::EVERY_DAY, "22:00", "07:00").unwrap();
-    let refused = lab
-        .add_quiet_hours("night", "Mars/Olympus", vec![night], QuietMode::Skip)
-        .await;
+    let refused = lab.add_quiet_hours("night", "Mars/Olympus", vec![night], QuietMode::Skip).await;
     let sentence = refused.unwrap_err().to_string();
     assert!(sentence.contains("Mars/Olympus"), "{sentence}");
 
@@ -166,20 +135,8 @@ async fn policies_that_make_no_sense_are_refused() {
 fn configurations_that_cannot_work_are_refused_by_field() {
     let usual = SchedulerConfig::default;
     for (config, field) in [
-        (
-            SchedulerConfig {
-                default_timezone: "Europ/Paris".into(),
-                ..usual()
-            },
-            "default_timezone",
-        ),
-        (
-            SchedulerConfig {
-                max_concurrent_runs: 0,
-                ..usual()
-            },
-            "max_concurrent_runs",
-        ),
+        (SchedulerConfig { default_timezone: "Europ/Paris".into(), ..usual() }, "default_timezone"),
+        (SchedulerConfig { max_concurrent_runs: 0, ..usual() }, "max_concurrent_runs"),
     ] {
         let refused = SchedulerService::new(config).unwrap_err();
         let SchedulerError::InvalidConfig(sentence) = &refused else {
@@ -213,17 +170,10 @@ async fn every_act_on_an_unknown_job_says_its_name() {
 async fn a_refused_replacement_changes_nothing() {
     let lab = Lab::new();
     let (old, new) = (Book::default(), Book::default());
-    let id = lab
-        .register(NewJob::named("beat").every(secs(60)), old.slots())
-        .await
-        .unwrap();
-    let over = NewJob::named("beat")
-        .every(secs(5))
-        .end_at(utc("2026-03-02T11:00:00Z"));
+    let id = lab.register(NewJob::named("beat").every(secs(60)), old.slots()).await.unwrap();
+    let over = NewJob::named("beat").every(secs(5)).end_at(utc("2026-03-02T11:00:00Z"));
     lab.replace(over, new.slots()).await.unwrap_err();
-    lab.replace(NewJob::named("beat").cron("nonsense"), new.slots())
-        .await
-        .unwrap_err();
+    lab.replace(NewJob::named("beat").cron("nonsense"), new.slots()).await.unwrap_err();
     lab.start().await.unwrap();
     lab.until("12:02:00").await;
     assert_eq!((old.len(), new.len()), (2, 0));

@@ -17,14 +17,8 @@ fn registry() -> JobRegistry {
 async fn a_new_entry_has_done_nothing() {
     let registry = registry();
     let status = registry.get_status("beat").unwrap();
-    assert_eq!(
-        (status.job_name.as_str(), status.cron_expr.as_str()),
-        ("beat", "0 * * * * *")
-    );
-    assert_eq!(
-        (status.run_count, status.last_run, status.next_run),
-        (0, None, None)
-    );
+    assert_eq!((status.job_name.as_str(), status.cron_expr.as_str()), ("beat", "0 * * * * *"));
+    assert_eq!((status.run_count, status.last_run, status.next_run), (0, None, None));
     assert!(registry.is_registered("beat"));
     assert!(!registry.is_running("beat") && !registry.is_paused("beat"));
     assert_eq!(registry.job_count(), 1);
@@ -39,28 +33,17 @@ async fn a_completion_ends_the_run_and_is_counted_by_its_result() {
     registry.record_complete("beat", JobResult::Success, 1_500);
     let status = registry.get_status("beat").unwrap();
     assert!(!status.is_running);
-    assert_eq!(
-        status.last_run,
-        Some(utc("2026-03-02T12:00:02.500Z")),
-        "when it began"
-    );
+    assert_eq!(status.last_run, Some(utc("2026-03-02T12:00:02.500Z")), "when it began");
     assert_eq!(status.last_finished, Some(utc("2026-03-02T12:00:04Z")));
     assert_eq!(
-        (
-            status.last_duration_ms,
-            status.run_count,
-            status.error_count
-        ),
+        (status.last_duration_ms, status.run_count, status.error_count),
         (Some(1_500), 1, 0)
     );
 
     registry.record_start("beat");
     registry.record_complete("beat", JobResult::Failed("no".into()), 10);
     let status = registry.get_status("beat").unwrap();
-    assert_eq!(
-        (status.run_count, status.success_count, status.error_count),
-        (2, 1, 1)
-    );
+    assert_eq!((status.run_count, status.success_count, status.error_count), (2, 1, 1));
     assert_eq!(status.last_result, Some(JobResult::Failed("no".into())));
 }
 
@@ -73,14 +56,8 @@ async fn a_skip_touches_neither_the_run_under_way_nor_the_last_one() {
     registry.record_skip("beat", "overlap");
     let status = registry.get_status("beat").unwrap();
     assert!(status.is_running);
-    assert_eq!(
-        (status.run_count, status.skipped_count, status.error_count),
-        (2, 1, 0)
-    );
-    assert_eq!(
-        status.last_skip,
-        Some((utc("2026-03-02T12:00:00Z"), "overlap".into()))
-    );
+    assert_eq!((status.run_count, status.skipped_count, status.error_count), (2, 1, 0));
+    assert_eq!(status.last_skip, Some((utc("2026-03-02T12:00:00Z"), "overlap".into())));
     assert_eq!(
         (status.last_run, status.last_result, status.last_duration_ms),
         (before.last_run, before.last_result, before.last_duration_ms)
@@ -97,11 +74,7 @@ async fn parallel_runs_are_counted_one_by_one() {
     assert!(registry.is_running("beat"));
     registry.record_complete("beat", JobResult::Success, 1);
     registry.record_complete("beat", JobResult::Success, 1);
-    assert_eq!(
-        registry.get_status("beat").unwrap().active_runs,
-        0,
-        "never below zero"
-    );
+    assert_eq!(registry.get_status("beat").unwrap().active_runs, 0, "never below zero");
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,9 +25,7 @@ async fn what_does_not_run_cannot_be_shut_down() {
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_of_an_idle_scheduler_takes_no_time() {
     let lab = Lab::new();
-    lab.register_interval("beat", secs(60), idle())
-        .await
-        .unwrap();
+    lab.register_interval("beat", secs(60), idle()).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:30").await;
     assert_eq!(shutdown_time(&lab).await, Duration::ZERO);
@@ -39,9 +37,7 @@ async fn a_shutdown_of_an_idle_scheduler_takes_no_time() {
 async fn a_shut_down_scheduler_runs_nothing_and_cannot_be_started_again() {
     let lab = Lab::new();
     let book = Book::default();
-    lab.register_interval("beat", secs(60), book.slots())
-        .await
-        .unwrap();
+    lab.register_interval("beat", secs(60), book.slots()).await.unwrap();
     lab.start().await.unwrap();
     lab.shutdown().await.unwrap();
     lab.until("12:05:00").await;
@@ -69,29 +65,20 @@ async fn a_run_that_heeds_its_token_ends_early_and_is_recorded_as_it_ended() {
     let lab = Lab::new();
     let book = Book::default();
     let (noted, clock) = (book.clone(), lab.clock.clone());
-    lab.add_cron_job(
-        "heedful",
-        "0 * * * * *",
-        None,
-        move |token: CancellationToken| {
-            let (book, clock) = (noted.clone(), clock.clone());
-            async move {
-                token.cancelled().await;
-                book.note(text(clock.now_utc()));
-                tokio::time::sleep(secs(2)).await;
-            }
-        },
-    )
+    lab.add_cron_job("heedful", "0 * * * * *", None, move |token: CancellationToken| {
+        let (book, clock) = (noted.clone(), clock.clone());
+        async move {
+            token.cancelled().await;
+            book.note(text(clock.now_utc()));
+            tokio::time::sleep(secs(2)).await;
+        }
+    })
     .await
     .unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:10").await;
     assert_eq!(shutdown_time(&lab).await, secs(2), "no longer than the run");
-    assert_eq!(
-        book.lines(),
-        ["2026-03-02T12:01:10.005Z"],
-        "the token is cancelled at once"
-    );
+    assert_eq!(book.lines(), ["2026-03-02T12:01:10.005Z"], "the token is cancelled at once");
     let status = lab.status("heedful");
     assert_eq!(status.last_result, Some(JobResult::Success));
     assert_eq!((status.is_running, status.success_count), (false, 1));
@@ -102,9 +89,7 @@ async fn a_run_that_heeds_its_token_ends_early_and_is_recorded_as_it_ended() {
 async fn a_run_that_does_not_look_may_complete_within_the_timeout() {
     let lab = Lab::with_timeout(30);
     let book = Book::default();
-    lab.register_interval("deaf", secs(60), book.slots_taking(secs(25)))
-        .await
-        .unwrap();
+    lab.register_interval("deaf", secs(60), book.slots_taking(secs(25))).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:00").await;
     let took = shutdown_time(&lab).await;
@@ -131,20 +116,10 @@ async fn a_run_past_the_timeout_is_aborted_and_recorded_as_failed() {
         .unwrap();
         lab.start().await.unwrap();
         lab.until("12:01:01").await;
-        assert_eq!(
-            shutdown_time(&lab).await,
-            secs(timeout),
-            "the whole timeout, and no more"
-        );
+        assert_eq!(shutdown_time(&lab).await, secs(timeout), "the whole timeout, and no more");
         let status = lab.status("deaf");
-        assert_eq!(
-            status.last_result,
-            Some(JobResult::Failed("cancelled: shutdown".into()))
-        );
-        assert_eq!(
-            (status.error_count, status.is_running, status.active_runs),
-            (1, false, 0)
-        );
+        assert_eq!(status.last_result, Some(JobResult::Failed("cancelled: shutdown".into())));
+        assert_eq!((status.error_count, status.is_running, status.active_runs), (1, false, 0));
         assert!(lab.past("deaf").await.contains(&"CANCELLED"));
         lab.until("12:05:00").await;
         assert_eq!(book.len(), 0, "its future was dropped");
@@ -155,12 +130,8 @@ async fn a_run_past_the_timeout_is_aborted_and_recorded_as_failed() {
 async fn runs_that_end_and_runs_that_do_not_are_told_apart() {
     let lab = Lab::with_timeout(10);
     let book = Book::default();
-    lab.register_interval("quick", secs(60), book.slots_taking(secs(5)))
-        .await
-        .unwrap();
-    lab.register_interval("slow", secs(60), book.slots_taking(secs(500)))
-        .await
-        .unwrap();
+    lab.register_interval("quick", secs(60), book.slots_taking(secs(5))).await.unwrap();
+    lab.register_interval("slow", secs(60), book.slots_taking(secs(500))).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:00").await;
     lab.shutdown().await.unwrap();
@@ -174,12 +145,8 @@ async fn runs_that_end_and_runs_that_do_not_are_told_apart() {
 async fn no_slot_fires_while_a_shutdown_waits() {
     let lab = Lab::with_timeout(150);
     let (slow, beat) = (Book::default(), Book::default());
-    lab.register_interval("slow", secs(60), slow.slots_taking(secs(140)))
-        .await
-        .unwrap();
-    lab.register_interval("beat", secs(7), beat.slots())
-        .await
-        .unwrap();
+    lab.register_interval("slow", secs(60), slow.slots_taking(secs(140))).await.unwrap();
+    lab.register_interval("beat", secs(7), beat.slots()).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:01").await;
     let runs = beat.len();
@@ -191,17 +158,13 @@ async fn no_slot_fires_while_a_shutdown_waits() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_of_zero_aborts_at_once_and_the_longest_one_waits() {
     let lab = Lab::with_timeout(0);
-    lab.register_interval("deaf", secs(60), Book::default().slots_taking(secs(50)))
-        .await
-        .unwrap();
+    lab.register_interval("deaf", secs(60), Book::default().slots_taking(secs(50))).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:01").await;
     assert!(shutdown_time(&lab).await < Duration::from_millis(5));
 
     let lab = Lab::with_timeout(u64::MAX);
-    lab.register_interval("deaf", secs(60), Book::default().slots_taking(secs(50)))
-        .await
-        .unwrap();
+    lab.register_interval("deaf", secs(60), Book::default().slots_taking(secs(50))).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:01").await;
     lab.shutdown().await.unwrap();

@@ -91,10 +91,8 @@ async fn a_registration_is_told_with_all_its_choices() {
     let lab = Lab::new();
     let (overlap, jitter) = (OverlapPolicy::Concurrent, JitterConfig::new(300));
     let zone = Some("Europe/Berlin");
-    let id = lab
-        .register_job("day", "0 0 1 * * *", zone, overlap, jitter, super::idle())
-        .await
-        .unwrap();
+    let id =
+        lab.register_job("day", "0 0 1 * * *", zone, overlap, jitter, super::idle()).await.unwrap();
     let line = log.one("Job registered");
     assert_eq!(line.level, Level::INFO);
     let expected = [
@@ -105,11 +103,7 @@ async fn a_registration_is_told_with_all_its_choices() {
         ("timezone", "Europe/Berlin"),
         ("uuid", &id.to_string()),
     ];
-    let told: Vec<_> = line
-        .fields
-        .iter()
-        .map(|(name, value)| (*name, value.as_str()))
-        .collect();
+    let told: Vec<_> = line.fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
     assert_eq!(told, expected);
 }
 
@@ -118,9 +112,7 @@ async fn a_run_is_told_when_it_starts_and_when_it_completes() {
     let (log, _guard) = Log::capture();
     let lab = Lab::new();
     let book = Book::default();
-    lab.register_interval("beat", secs(60), book.slots_taking(secs(2)))
-        .await
-        .unwrap();
+    lab.register_interval("beat", secs(60), book.slots_taking(secs(2))).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:01").await;
     let started = log.one("Job started");
@@ -128,10 +120,7 @@ async fn a_run_is_told_when_it_starts_and_when_it_completes() {
     assert_eq!(started.fields["job"], "beat");
     lab.until("12:01:03").await;
     let completed = log.one("Job completed");
-    assert_eq!(
-        (completed.level, completed.names()),
-        (Level::INFO, vec!["duration_ms", "job"])
-    );
+    assert_eq!((completed.level, completed.names()), (Level::INFO, vec!["duration_ms", "job"]));
     assert_eq!(completed.fields["duration_ms"], "2000");
 }
 
@@ -139,16 +128,11 @@ async fn a_run_is_told_when_it_starts_and_when_it_completes() {
 async fn a_failure_is_a_warning_with_its_error() {
     let (log, _guard) = Log::capture();
     let lab = Lab::new();
-    lab.register_interval("beat", secs(60), || async { Err::<(), _>("no paper") })
-        .await
-        .unwrap();
+    lab.register_interval("beat", secs(60), || async { Err::<(), _>("no paper") }).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:00").await;
     let failed = log.one("Job failed");
-    assert_eq!(
-        (failed.level, failed.names()),
-        (Level::WARN, vec!["error", "job"])
-    );
+    assert_eq!((failed.level, failed.names()), (Level::WARN, vec!["error", "job"]));
     assert_eq!(failed.fields["error"], "no paper");
 }
 
@@ -159,17 +143,12 @@ async fn a_delay_by_jitter_is_told_for_those_who_debug() {
     let book = Book::default();
     let job = NewJob::named("beat").every(secs(600)).jitter(secs(300));
     lab.register(job, book.slots()).await.unwrap();
-    lab.register_interval("plain", secs(600), book.slots())
-        .await
-        .unwrap();
+    lab.register_interval("plain", secs(600), book.slots()).await.unwrap();
     let foreseen = lab.preview_job("beat", 1).await.unwrap().remove(0);
     lab.start().await.unwrap();
     lab.until("12:10:00").await;
     let line = log.one("Applying jitter delay");
-    assert_eq!(
-        (line.level, line.names()),
-        (Level::DEBUG, vec!["jitter_ms", "job"])
-    );
+    assert_eq!((line.level, line.names()), (Level::DEBUG, vec!["jitter_ms", "job"]));
     let delay = foreseen.effective.unwrap().since(foreseen.nominal);
     assert_eq!(line.fields["jitter_ms"], delay.as_millis().to_string());
     assert_eq!(line.fields["job"], "beat");
@@ -187,9 +166,7 @@ async fn a_late_slot_tells_its_jitter_and_not_its_lateness() {
     lab.until("18:05:00").await;
     lab.start().await.unwrap();
     lab.until("18:05:01").await;
-    let jitter_ms: u64 = log.one("Applying jitter delay").fields["jitter_ms"]
-        .parse()
-        .unwrap();
+    let jitter_ms: u64 = log.one("Applying jitter delay").fields["jitter_ms"].parse().unwrap();
     assert!(jitter_ms < 300_000, "{jitter_ms}");
 }
 
@@ -198,9 +175,7 @@ async fn a_shutdown_is_told_when_it_begins_and_when_it_is_over() {
     let (log, _guard) = Log::capture();
     let lab = Lab::new();
     let book = Book::default();
-    lab.register_interval("beat", secs(60), book.slots_taking(secs(5)))
-        .await
-        .unwrap();
+    lab.register_interval("beat", secs(60), book.slots_taking(secs(5))).await.unwrap();
     lab.start().await.unwrap();
     lab.until("12:01:00").await;
     lab.shutdown().await.unwrap();
@@ -257,8 +232,5 @@ async fn a_store_that_cannot_be_flushed_is_a_warning_and_no_reason_to_stay() {
     let warned = log.one("Store could not be flushed");
     assert_eq!((warned.level, lab.is_running()), (Level::WARN, false));
     assert!(warned.fields["error"].contains("the disk is gone"));
-    assert_eq!(
-        log.sentences().last().unwrap(),
-        "Scheduler shutdown complete"
-    );
+    assert_eq!(log.sentences().last().unwrap(), "Scheduler shutdown complete");
 }

@@ -34,9 +34,10 @@ impl Act {
     /// The same for the same attempt in every replay, whatever the order of calls.
     fn of(seed: u64, context: &JobContext, lease: Duration) -> Self {
         let id = context.execution_id();
-        let salt = id.as_bytes().iter().fold(seed, |salt, byte| {
-            salt.wrapping_mul(0x0100_0000_01b3) ^ u64::from(*byte)
-        });
+        let salt = id
+            .as_bytes()
+            .iter()
+            .fold(seed, |salt, byte| salt.wrapping_mul(0x0100_0000_01b3) ^ u64::from(*byte));
         let mut rng = Rng::with_seed(salt);
         let short = Duration::from_millis(rng.u64(..4_000));
         let long = lease.mul_f64(0.5 + 2.5 * rng.f64());
@@ -62,12 +63,7 @@ pub(super) struct Cast {
 impl Handlers for Cast {
     fn handler(&self, name: &str) -> Option<Arc<dyn Handler>> {
         let job = name.parse().ok()?;
-        Some(Arc::new(Actor {
-            job,
-            link: self.link.clone(),
-            seed: self.seed,
-            lease: self.lease,
-        }))
+        Some(Arc::new(Actor { job, link: self.link.clone(), seed: self.seed, lease: self.lease }))
     }
 }
 
@@ -151,18 +147,11 @@ impl Scene {
         let attempt = context.attempt();
         ledger.note(
             started,
-            format_args!(
-                "{}: begins {slot} #{attempt} of {job}: {act:?}",
-                link.worker
-            ),
+            format_args!("{}: begins {slot} #{attempt} of {job}: {act:?}", link.worker),
         );
         let number = ledger.call_begins(call, (job, slot, number));
         drop(ledger);
-        Self {
-            link,
-            number,
-            closed: false,
-        }
+        Self { link, number, closed: false }
     }
 
     fn close(mut self, outcome: Outcome, ending: Ending) -> Ending {

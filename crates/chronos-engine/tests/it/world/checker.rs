@@ -27,10 +27,7 @@ pub(super) async fn judge(stage: &Stage) {
     let dead: BTreeSet<ExecutionId> = dead.iter().map(|execution| execution.id).collect();
     for record in &stage.jobs {
         let rows = stage.store.executions(record.id, None, ALL).await.unwrap();
-        let events: Vec<_> = audit
-            .iter()
-            .filter(|event| event.job == record.id)
-            .collect();
+        let events: Vec<_> = audit.iter().filter(|event| event.job == record.id).collect();
         let job = stage.store.job(record.id).await.ok();
         let last_slot = match (&job, record.deleted) {
             (Some(job), _) => job.standing.last_slot,
@@ -43,8 +40,7 @@ pub(super) async fn judge(stage: &Stage) {
             case.judge_standing(record, &job);
             case.judge_tally(&job, &rows, &events);
         }
-        case.rows
-            .extend(rows.into_iter().map(|execution| (execution.id, execution)));
+        case.rows.extend(rows.into_iter().map(|execution| (execution.id, execution)));
     }
     case.judge_records(stage);
     let mut ledger = stage.ledger.lock();
@@ -111,10 +107,8 @@ impl Case {
             }
         }
         for slot in &known {
-            let real = record
-                .versions
-                .iter()
-                .any(|version| is_slot(version, *slot, &known, events));
+            let real =
+                record.versions.iter().any(|version| is_slot(version, *slot, &known, events));
             self.require(real, || format!("I2: {slot} is no slot of {}", record.id));
         }
         for row in rows.iter().filter(|row| row.attempt == 1) {
@@ -158,11 +152,7 @@ impl Case {
         rows: &[Execution],
         dead: Option<&BTreeSet<ExecutionId>>,
     ) {
-        let most_retries = record
-            .versions
-            .iter()
-            .map(|version| version.spec.retry.max_retry)
-            .max();
+        let most_retries = record.versions.iter().map(|version| version.spec.retry.max_retry).max();
         let mut slots: BTreeMap<SlotKey, Vec<&Execution>> = BTreeMap::new();
         for row in rows {
             slots.entry(slot_of(row)).or_default().push(row);
@@ -199,10 +189,8 @@ impl Case {
             self.require(Some(last.retry) <= most_retries && last.lost <= 3, || {
                 format!("I4: too many attempts: {last:?}")
             });
-            let hopeless = matches!(
-                last.state,
-                State::Failed(..) | State::TimedOut(_) | State::Stuck(_)
-            );
+            let hopeless =
+                matches!(last.state, State::Failed(..) | State::TimedOut(_) | State::Stuck(_));
             if let Some(dead) = dead {
                 self.require(dead.contains(&last.id) == hopeless, || {
                     format!("dead letters are wrong about {last:?}")
@@ -217,8 +205,7 @@ impl Case {
         let worker = row.run().map(|run| &run.worker);
         let seen = |outcomes: &[Outcome]| {
             calls.iter().any(|call| {
-                call.ended
-                    .is_some_and(|(_, outcome)| outcomes.contains(&outcome))
+                call.ended.is_some_and(|(_, outcome)| outcomes.contains(&outcome))
                     && worker.is_none_or(|worker| *worker == call.worker)
             })
         };
@@ -226,19 +213,14 @@ impl Case {
             State::Success(_) => seen(&[Outcome::Succeeded]),
             State::Failed(..) => seen(&[Outcome::Failed, Outcome::Panicked, Outcome::Stopped]),
             State::TimedOut(_) => !calls.is_empty(),
-            State::Skipped {
-                reason: SkipReason::ByJob(_),
-                ..
-            } => seen(&[Outcome::Skipped]),
+            State::Skipped { reason: SkipReason::ByJob(_), .. } => seen(&[Outcome::Skipped]),
             State::Skipped { .. } | State::Cancelled { run: None, .. } | State::Queued { .. } => {
                 calls.is_empty()
             }
             State::Stuck(_) | State::Cancelled { run: Some(_), .. } => true,
             State::Running(_) => false,
         };
-        self.require(calls.len() <= 1 && fits, || {
-            format!("I4: {row:?} was called {calls:?}")
-        });
+        self.require(calls.len() <= 1 && fits, || format!("I4: {row:?} was called {calls:?}"));
         let key = first.id.to_string();
         self.require(calls.iter().all(|call| call.key == key), || {
             format!("I4: the idempotency key is not {key}: {calls:?}")
@@ -251,23 +233,16 @@ impl Case {
         let Some(version) = record.versions.last() else {
             return;
         };
-        let after = standing
-            .last_slot
-            .map_or(version.after, |last| last.max(version.after));
+        let after = standing.last_slot.map_or(version.after, |last| last.max(version.after));
         let expected = version.oracle.next_after(after);
-        let worn_out = job
-            .spec
-            .schedule
-            .max_runs()
-            .is_some_and(|most| standing.tally.fired >= most.get());
+        let worn_out =
+            job.spec.schedule.max_runs().is_some_and(|most| standing.tally.fired >= most.get());
         let fits = match version.oracle {
             Oracle::FromEnd(_) => true,
             _ if !standing.enabled => worn_out || expected.is_none(),
             _ => standing.next_slot == expected || standing.deferred_until.is_some(),
         };
-        self.require(fits, || {
-            format!("I10: {standing:?} although {expected:?} is next")
-        });
+        self.require(fits, || format!("I10: {standing:?} although {expected:?} is next"));
     }
 
     /// The counts of a job are those of its records.
@@ -280,9 +255,7 @@ impl Case {
             });
             fired.count() as u64
         };
-        let succeeded = rows
-            .iter()
-            .filter(|row| matches!(row.state, State::Success(_)));
+        let succeeded = rows.iter().filter(|row| matches!(row.state, State::Success(_)));
         let ran = rows.iter().filter(|row| row.run().is_some()).count() as u64;
         let succeeded = succeeded.count() as u64;
         let counted = (tally.fired, tally.manual, tally.succeeded, tally.failed);
@@ -299,14 +272,12 @@ impl Case {
         for execution in said {
             let kept = self.rows.get(&execution.id);
             if kept != Some(execution) {
-                self.wrong
-                    .push(format!("I6: said {execution:?}, kept {kept:?}"));
+                self.wrong.push(format!("I6: said {execution:?}, kept {kept:?}"));
             }
         }
         for execution in self.calls.keys() {
             if !self.rows.contains_key(execution) {
-                self.wrong
-                    .push(format!("I2: a call for {execution}, which is not recorded"));
+                self.wrong.push(format!("I2: a call for {execution}, which is not recorded"));
             }
         }
     }
@@ -324,10 +295,7 @@ fn goes_on(row: &Execution) -> Option<Loss> {
         State::Failed(_, failure) if failure.class == Class::Transient => Some(Loss::Failed),
         State::TimedOut(_) => Some(Loss::Failed),
         State::Stuck(_) => Some(Loss::Lost),
-        State::Cancelled {
-            cause: CancelCause::Shutdown,
-            ..
-        } => Some(Loss::Interrupted),
+        State::Cancelled { cause: CancelCause::Shutdown, .. } => Some(Loss::Interrupted),
         _ => None,
     }
 }

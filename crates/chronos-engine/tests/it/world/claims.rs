@@ -18,9 +18,7 @@ async fn the_late_result_of_a_stale_worker_is_refused() {
     let lab = Lab::new();
     let diary = Diary::of(&lab);
     let (_first, link) = lab.engine("first");
-    let job = lab
-        .job("job", lab.once(1), |_| {}, diary.work(seconds(10)))
-        .await;
+    let job = lab.job("job", lab.once(1), |_| {}, diary.work(seconds(10))).await;
     lab.until(seconds(5)).await;
     link.freeze(true);
     let (_second, _) = lab.engine("second");
@@ -46,9 +44,7 @@ async fn a_worker_that_cannot_renew_stops_its_work_before_its_lease_ends() {
             ..EngineConfig::new(WorkerId::new(name))
         };
         let (_first, link) = lab.engine_with(config("first"));
-        let job = lab
-            .job("job", lab.once(1), |_| {}, diary.work(seconds(600)))
-            .await;
+        let job = lab.job("job", lab.once(1), |_| {}, diary.work(seconds(600))).await;
         let frozen_at = Duration::from_millis(20_500) + seconds(frozen_at);
         lab.until(frozen_at).await;
         link.freeze(true);
@@ -59,10 +55,7 @@ async fn a_worker_that_cannot_renew_stops_its_work_before_its_lease_ends() {
             panic!("{calls:?}");
         };
         let lease_end = lab.executions(&job).await[0].run().unwrap().finished_at;
-        assert!(
-            dropped + seconds(2) <= taken,
-            "{heartbeat} s: {calls:?}, {lease_end}"
-        );
+        assert!(dropped + seconds(2) <= taken, "{heartbeat} s: {calls:?}, {lease_end}");
     }
 }
 
@@ -72,9 +65,7 @@ async fn heartbeats_keep_a_run_alive_past_many_leases() {
     let diary = Diary::of(&lab);
     let (_first, _) = lab.engine("first");
     let (_second, _) = lab.engine("second");
-    let job = lab
-        .job("job", lab.once(1), |_| {}, diary.work(20 * LEASE))
-        .await;
+    let job = lab.job("job", lab.once(1), |_| {}, diary.work(20 * LEASE)).await;
     lab.until(21 * LEASE).await;
     assert_eq!(lab.statuses(&job).await, ["SUCCESS"]);
     assert_eq!(diary.entries().len(), 1);
@@ -92,19 +83,14 @@ async fn runs_of_a_killed_engine_begin_again_elsewhere_within_two_leases() {
             ..EngineConfig::new(WorkerId::new(name))
         };
         let (first, _) = lab.engine_with(config("first"));
-        let job = lab
-            .job("job", lab.once(1), |_| {}, diary.work(seconds(20)))
-            .await;
+        let job = lab.job("job", lab.once(1), |_| {}, diary.work(seconds(20))).await;
         lab.until(seconds(7)).await;
         let (_second, _) = lab.engine_with(config("second"));
         first.kill();
         lab.until(seconds(120)).await;
         assert_eq!(lab.statuses(&job).await, ["STUCK", "SUCCESS"]);
         let again = diary.entries()[1].0;
-        assert!(
-            again <= seconds(7 + 2 * lease),
-            "{lease} s lease: {again:?}"
-        );
+        assert!(again <= seconds(7 + 2 * lease), "{lease} s lease: {again:?}");
     }
 }
 
@@ -135,9 +121,7 @@ async fn an_idle_engine_stops_at_once_and_a_busy_one_when_its_runs_end() {
     assert_eq!(lab.clock.monotonic(), seconds(3));
 
     let (busy, _) = lab.engine("busy");
-    let job = lab
-        .job("job", lab.once(1), |_| {}, diary.work(seconds(10)))
-        .await;
+    let job = lab.job("job", lab.once(1), |_| {}, diary.work(seconds(10))).await;
     lab.until(seconds(6)).await;
     assert_eq!(busy.stop(seconds(60)).await, 0);
     assert_eq!(diary.entries(), [(seconds(4), Some(seconds(14)))]);
@@ -150,9 +134,7 @@ async fn stragglers_of_a_stopped_engine_run_elsewhere_and_use_up_no_retry() {
     let lab = Lab::new();
     let diary = Diary::of(&lab);
     let (first, _) = lab.engine("first");
-    let job = lab
-        .job("job", lab.once(1), |_| {}, diary.work(seconds(40)))
-        .await;
+    let job = lab.job("job", lab.once(1), |_| {}, diary.work(seconds(40))).await;
     lab.until(seconds(6)).await;
     assert_eq!(first.stop(seconds(5)).await, 1);
     assert_eq!(lab.clock.monotonic(), seconds(11));
@@ -161,10 +143,7 @@ async fn stragglers_of_a_stopped_engine_run_elsewhere_and_use_up_no_retry() {
     // At once, and not when the lease has run out.
     assert_eq!(
         diary.entries(),
-        [
-            (seconds(1), Some(seconds(11))),
-            (seconds(11), Some(seconds(51)))
-        ]
+        [(seconds(1), Some(seconds(11))), (seconds(11), Some(seconds(51)))]
     );
     assert_eq!(lab.statuses(&job).await, ["CANCELLED", "SUCCESS"]);
     let executions = lab.executions(&job).await;
@@ -192,9 +171,7 @@ async fn a_run_over_its_time_is_dropped_and_retried() {
         spec.max_execution_time = Some(seconds(7));
         spec.retry.max_retry = 1;
     };
-    let job = lab
-        .job("job", lab.once(1), limit, diary.work(seconds(60)))
-        .await;
+    let job = lab.job("job", lab.once(1), limit, diary.work(seconds(60))).await;
     lab.until(seconds(100)).await;
     assert_eq!(lab.statuses(&job).await, ["TIMED_OUT", "TIMED_OUT"]);
     for (began, ended) in diary.entries() {
@@ -216,9 +193,7 @@ async fn a_cancelled_run_stops_when_it_heeds_its_token_and_is_dropped_when_it_do
         }
     };
     let polite = lab.job("polite", lab.once(1), |_| {}, polite).await;
-    let deaf = lab
-        .job("deaf", lab.once(1), |_| {}, diary.work(seconds(600)))
-        .await;
+    let deaf = lab.job("deaf", lab.once(1), |_| {}, diary.work(seconds(600))).await;
     lab.until(seconds(20)).await;
     for job in [&polite, &deaf] {
         let running = lab.executions(job).await[0].id;
@@ -235,11 +210,7 @@ async fn a_cancelled_run_stops_when_it_heeds_its_token_and_is_dropped_when_it_do
         assert_eq!(executions.len(), 1);
         assert!(matches!(
             executions[0].state,
-            State::Cancelled {
-                run: Some(_),
-                cause: CancelCause::User,
-                ..
-            }
+            State::Cancelled { run: Some(_), cause: CancelCause::User, .. }
         ));
     }
 }
@@ -261,9 +232,7 @@ async fn a_store_that_is_away_for_a_while_costs_a_pause_and_no_slot() {
             async {}
         })
         .await;
-    let long = lab
-        .job("long", lab.once(1), |_| {}, diary.work(seconds(90)))
-        .await;
+    let long = lab.job("long", lab.once(1), |_| {}, diary.work(seconds(90))).await;
     lab.until(Duration::from_millis(50_500)).await;
     lab.outage(true);
     // Less than a lease, so what runs goes on.
@@ -283,9 +252,7 @@ async fn a_clock_set_a_day_forward_is_caught_up_and_takes_no_run_from_its_worker
     let (_second, _) = lab.engine("second");
     let once = |spec: &mut chronos_core::JobSpec| spec.catch_up = CatchUpPolicy::RunOnce;
     let hourly = lab.job("hourly", lab.every(3_600), once, || async {}).await;
-    let long = lab
-        .job("long", lab.once(1), |_| {}, diary.work(seconds(300)))
-        .await;
+    let long = lab.job("long", lab.once(1), |_| {}, diary.work(seconds(300))).await;
     lab.until(Duration::from_millis(100_300)).await;
     lab.clock.step(86_400);
     lab.until(seconds(400)).await;
@@ -327,9 +294,7 @@ async fn an_engine_sleeps_until_something_is_due() {
     let lab = Lab::new();
     let (_engine, _) = lab.engine("engine");
     let month = Duration::from_hours(30 * 24);
-    let job = lab
-        .job("job", lab.once(month.as_secs()), |_| {}, || async {})
-        .await;
+    let job = lab.job("job", lab.once(month.as_secs()), |_| {}, || async {}).await;
     let day = Duration::from_hours(24);
     for _ in 0..2 {
         let before = lab.ledger.lock().store_calls();
@@ -351,13 +316,8 @@ async fn a_claim_that_is_answered_after_its_lease_is_handed_back() {
     let lab = Lab::new();
     let diary = Diary::of(&lab);
     let (_engine, link) = lab.engine("engine");
-    let job = lab
-        .job("job", lab.once(5), |_| {}, diary.work(seconds(2)))
-        .await;
-    lab.store
-        .fire_due(lab.now().after(seconds(5)), 9)
-        .await
-        .unwrap();
+    let job = lab.job("job", lab.once(5), |_| {}, diary.work(seconds(2))).await;
+    lab.store.fire_due(lab.now().after(seconds(5)), 9).await.unwrap();
     lab.until(seconds(1)).await;
     link.freeze(true);
     lab.until(seconds(6) + 2 * LEASE).await;

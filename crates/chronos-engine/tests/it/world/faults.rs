@@ -164,8 +164,7 @@ impl Link {
 impl Store for Link {
     async fn fire_due(&self, now: Timestamp, limit: usize) -> Result<Fired> {
         let judge = |fired: &Fired| self.ledger.lock().fired(fired, now, limit);
-        self.call("faults in fire_due", self.inner.fire_due(now, limit), judge)
-            .await
+        self.call("faults in fire_due", self.inner.fire_due(now, limit), judge).await
     }
 
     async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
@@ -214,8 +213,7 @@ impl Store for Link {
 
     async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped> {
         let judge = |reaped: &Reaped| self.ledger.lock().reaped(reaped, limit);
-        self.call("faults in reap", self.inner.reap(now, limit), judge)
-            .await
+        self.call("faults in reap", self.inner.reap(now, limit), judge).await
     }
 
     // The rest is not an engine's business; the world calls it on the store itself.

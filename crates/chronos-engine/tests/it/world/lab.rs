@@ -55,10 +55,7 @@ impl Lab {
     }
 
     pub(super) fn engine(&self, name: &str) -> (Engine, Arc<Link>) {
-        self.engine_with(EngineConfig {
-            lease: LEASE,
-            ..EngineConfig::new(WorkerId::new(name))
-        })
+        self.engine_with(EngineConfig { lease: LEASE, ..EngineConfig::new(WorkerId::new(name)) })
     }
 
     pub(super) fn engine_with(&self, config: EngineConfig) -> (Engine, Arc<Link>) {
@@ -162,19 +159,13 @@ pub(super) struct Page {
 
 impl Diary {
     pub(super) fn of(lab: &Lab) -> Self {
-        Self {
-            clock: lab.clock.clone(),
-            entries: Arc::default(),
-        }
+        Self { clock: lab.clock.clone(), entries: Arc::default() }
     }
 
     pub(super) fn begin(&self) -> Page {
         let mut entries = self.entries.lock().unwrap();
         entries.push((self.clock.monotonic(), None));
-        Page {
-            diary: self.clone(),
-            number: entries.len() - 1,
-        }
+        Page { diary: self.clone(), number: entries.len() - 1 }
     }
 
     pub(super) fn entries(&self) -> Vec<Span> {

@@ -125,16 +125,9 @@ impl Inner {
     }
 
     pub(super) fn fired(&mut self, fired: &Fired, now: Timestamp, limit: usize) {
-        let rows: usize = fired
-            .planned
-            .iter()
-            .map(|planned| planned.plan.executions.len())
-            .sum();
+        let rows: usize = fired.planned.iter().map(|planned| planned.plan.executions.len()).sum();
         self.require(fired.planned.len() <= limit && rows <= MOST_ROWS, || {
-            format!(
-                "I12: {} plans, {rows} rows in one step",
-                fired.planned.len()
-            )
+            format!("I12: {} plans, {rows} rows in one step", fired.planned.len())
         });
         for planned in &fired.planned {
             let standing = &planned.plan.standing;
@@ -146,12 +139,7 @@ impl Inner {
             self.require(
                 full || standing.enabled && standing.deferred_until.is_some()
                     || standing.next_slot.is_none_or(|next| next > now),
-                || {
-                    format!(
-                        "I10: {} is still due at {now}: {standing:?}",
-                        planned.spec.name
-                    )
-                },
+                || format!("I10: {} is still due at {now}: {standing:?}", planned.spec.name),
             );
             for execution in &planned.plan.executions {
                 let new = self.fired.insert(execution.id);
@@ -179,9 +167,7 @@ impl Inner {
             let new = self.claimed.insert(id);
             self.require(new, || format!("I4: claimed twice: {execution:?}"));
             let over = self.ended.contains_key(&id);
-            self.require(!over, || {
-                format!("I6: claimed after its end: {execution:?}")
-            });
+            self.require(!over, || format!("I6: claimed after its end: {execution:?}"));
             self.require(execution.run_at <= terms.now, || {
                 format!("I2: claimed early at {}: {execution:?}", terms.now)
             });
@@ -189,8 +175,7 @@ impl Inner {
             self.require(before.is_none_or(|before| before < token), || {
                 format!("I5: token {token:?} after {before:?}: {execution:?}")
             });
-            self.running
-                .insert(id, (worker.clone(), token, execution.job));
+            self.running.insert(id, (worker.clone(), token, execution.job));
             self.within_capacity(execution.job);
         }
     }
@@ -213,9 +198,7 @@ impl Inner {
     }
 
     fn holds(&self, hold: &Hold) -> bool {
-        self.running
-            .get(&hold.execution)
-            .is_some_and(|(_, token, _)| *token == hold.token)
+        self.running.get(&hold.execution).is_some_and(|(_, token, _)| *token == hold.token)
     }
 
     pub(super) fn finished(
@@ -225,9 +208,7 @@ impl Inner {
     ) {
         let good = self.holds(&hold);
         if let Ok(execution) = answer {
-            self.require(good, || {
-                format!("I5: a stale result was accepted: {execution:?}")
-            });
+            self.require(good, || format!("I5: a stale result was accepted: {execution:?}"));
             self.over(execution);
         } else {
             self.count("stale results refused");
@@ -261,18 +242,14 @@ impl Inner {
             format!("I6: ended without running: {execution:?}")
         });
         let before = self.ended.insert(execution.id, execution.clone());
-        self.require(before.is_none(), || {
-            format!("I6: ended twice: {execution:?}")
-        });
+        self.require(before.is_none(), || format!("I6: ended twice: {execution:?}"));
     }
 
     /// Writes down that a handler was called; gives back the call's number.
     pub(super) fn call_begins(&mut self, call: Call, slot: SlotKey) -> usize {
         let id = call.execution;
         let first = self.started.insert(id);
-        self.require(first, || {
-            format!("I4: a second call for one attempt: {call:?}")
-        });
+        self.require(first, || format!("I4: a second call for one attempt: {call:?}"));
         let holder = self.running.get(&id).map(|(worker, ..)| worker.clone());
         // A clock that jumped may have ended leases and time limits before their time.
         let window = self.lease * 2 + Duration::from_secs(20);
@@ -285,16 +262,11 @@ impl Inner {
             format!("I7: two attempts at one slot run at once: {call:?}")
         });
         self.active.insert(id, slot);
-        let beside = self
-            .active
-            .values()
-            .filter(|(job, ..)| *job == slot.0)
-            .count();
+        let beside = self.active.values().filter(|(job, ..)| *job == slot.0).count();
         let most = self.capacities.get(&slot.0).copied().flatten();
-        self.require(
-            jumped || most.is_none_or(|most| beside <= most as usize),
-            || format!("I7: {beside} calls of one job at once, of {most:?}: {call:?}"),
-        );
+        self.require(jumped || most.is_none_or(|most| beside <= most as usize), || {
+            format!("I7: {beside} calls of one job at once, of {most:?}: {call:?}")
+        });
         self.calls.push(call);
         self.calls.len() - 1
     }

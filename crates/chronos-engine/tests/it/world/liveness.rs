@@ -20,9 +20,7 @@ pub(super) async fn unsettled(stage: &Stage) -> BTreeSet<String> {
     for record in &stage.jobs {
         let live: Vec<Execution> = live_of(stage, record).await;
         let job = stage.store.job(record.id).await.ok();
-        let paused = job
-            .as_ref()
-            .is_some_and(|job| job.standing.paused.is_some());
+        let paused = job.as_ref().is_some_and(|job| job.standing.paused.is_some());
         for execution in &live {
             let id = execution.id;
             match &execution.state {
@@ -64,8 +62,7 @@ pub(super) async fn alive(stage: &Stage) -> Vec<Execution> {
     for record in &stage.jobs {
         let live = live_of(stage, record).await;
         alive.extend(
-            live.into_iter()
-                .filter(|live| !(live.is_held() && live.trigger.is_scheduled())),
+            live.into_iter().filter(|live| !(live.is_held() && live.trigger.is_scheduled())),
         );
     }
     alive

@@ -4,10 +4,7 @@
 //! A history is generated whole from its seed: jobs, edits, pauses, clock steps, kills, stops, freezes
 //! and, at every call of every verb, errors before and after the step and late answers. It runs on
 //! virtual time in one thread, so a seed replays to the same history to the last event.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a history that cannot be set up has nothing to say"
-)]
+#![expect(clippy::unwrap_used, reason = "a history that cannot be set up has nothing to say")]
 
 mod actors;
 mod checker;
@@ -98,10 +95,7 @@ fn no_history_of_faults_breaks_a_promise() {
     println!("{counts:#?}");
     // Histories in which a thing never happens prove nothing about it.
     for what in if replayed { &[][..] } else { NEEDED } {
-        assert!(
-            counts.get(what).is_some_and(|count| *count > 0),
-            "no {what}"
-        );
+        assert!(counts.get(what).is_some_and(|count| *count > 0), "no {what}");
     }
 }
 

@@ -8,11 +8,7 @@ use chronos_core::Timestamp;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Oracle {
     /// Every so many microseconds, in phase with an instant.
-    Every {
-        period: i64,
-        phase: i64,
-        end: Option<Timestamp>,
-    },
+    Every { period: i64, phase: i64, end: Option<Timestamp> },
     /// So long after the end of the run before.
     FromEnd(Duration),
     /// One instant.

@@ -52,12 +52,6 @@ impl Version {
             Oracle::Once(_) => job.standing.last_slot.unwrap_or(Timestamp::MIN),
             Oracle::Every { .. } | Oracle::FromEnd(_) => bound,
         };
-        Self {
-            oracle,
-            spec: job.spec.clone(),
-            after,
-            until: None,
-            first: job.standing.next_slot,
-        }
+        Self { oracle, spec: job.spec.clone(), after, until: None, first: job.standing.next_slot }
     }
 }

@@ -169,11 +169,7 @@ fn script_event(
         14..=16 => Event::CancelNewest(job),
         17..=20 => {
             let seconds = *rng.choice(&[1, 7, 30, 288, 3_600, 86_400]).unwrap_or(&1);
-            let seconds = if seconds == 86_400 && rng.bool() {
-                288
-            } else {
-                seconds
-            };
+            let seconds = if seconds == 86_400 && rng.bool() { 288 } else { seconds };
             Event::StepClock(if rng.bool() { seconds } else { -seconds })
         }
         21..=23 => {
@@ -210,20 +206,17 @@ fn overlap(rng: &mut Rng) -> OverlapPolicy {
 
 fn policies() -> Vec<QuietHours> {
     let window = |start, end| Window::new(WeekdaySet::EVERY_DAY, start, end).unwrap();
-    [
-        (Mode::Skip, "12:05", "12:08"),
-        (Mode::Defer, "12:06", "12:11"),
-    ]
-    .into_iter()
-    .zip(0_u8..)
-    .map(|((mode, start, end), index)| QuietHours {
-        id: PolicyId::new(Timestamp::EPOCH, [index; 10]),
-        name: format!("quiet {index}"),
-        zone: Zone::UTC,
-        windows: vec![window(start, end)],
-        mode,
-    })
-    .collect()
+    [(Mode::Skip, "12:05", "12:08"), (Mode::Defer, "12:06", "12:11")]
+        .into_iter()
+        .zip(0_u8..)
+        .map(|((mode, start, end), index)| QuietHours {
+            id: PolicyId::new(Timestamp::EPOCH, [index; 10]),
+            name: format!("quiet {index}"),
+            zone: Zone::UTC,
+            windows: vec![window(start, end)],
+            mode,
+        })
+        .collect()
 }
 
 impl JobScript {

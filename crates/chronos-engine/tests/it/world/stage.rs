@@ -118,11 +118,8 @@ impl Stage {
             self.weather.clone(),
             seed,
         ));
-        let cast = Cast {
-            link: link.clone(),
-            seed: self.script.seed,
-            lease: self.script.terms.lease,
-        };
+        let cast =
+            Cast { link: link.clone(), seed: self.script.seed, lease: self.script.terms.lease };
         let engine = Engine::start(
             self.script.terms.config(&worker),
             link.clone(),
@@ -203,14 +200,8 @@ impl Stage {
         let spec = script.spec(id, &id.to_string(), now);
         match self.store.create_job(spec, now).await {
             Ok(job) => {
-                let mut record = JobRecord {
-                    id,
-                    versions: Vec::new(),
-                    deleted: None,
-                };
-                record
-                    .versions
-                    .push(Version::begin(script.oracle(now), &job, now));
+                let mut record = JobRecord { id, versions: Vec::new(), deleted: None };
+                record.versions.push(Version::begin(script.oracle(now), &job, now));
                 self.admit_as(&job);
                 self.jobs.push(record);
             }
@@ -245,18 +236,13 @@ impl Stage {
             return;
         };
         let (oracle, spec) = (newest.oracle, JobSpec::clone(&newest.spec));
-        self.replace(number, JobSpec { overlap, ..spec }, oracle)
-            .await;
+        self.replace(number, JobSpec { overlap, ..spec }, oracle).await;
     }
 
     async fn replace(&mut self, number: usize, spec: JobSpec, oracle: Oracle) {
         let now = self.now();
         let change = Change::Edit(Box::new(spec));
-        match self
-            .store
-            .amend_job(self.jobs[number].id, change, None, now)
-            .await
-        {
+        match self.store.amend_job(self.jobs[number].id, change, None, now).await {
             Ok(job) => {
                 self.admit_as(&job);
                 let bound = job.standing.last_slot.map_or(now, |last| last.max(now));
@@ -271,9 +257,7 @@ impl Stage {
         let Some(number) = self.existing(number) else {
             return;
         };
-        let amended = self
-            .store
-            .amend_job(self.jobs[number].id, change, None, self.now());
+        let amended = self.store.amend_job(self.jobs[number].id, change, None, self.now());
         if let Err(error) = amended.await {
             self.ledger.lock().violation(format!("amend: {error}"));
         }

@@ -83,10 +83,8 @@ async fn a_retry_that_was_lost_goes_before_the_run_held_behind_it() {
     let expired = later.after(LEASE);
     lab.store.reap(expired, 100).await.unwrap();
     let claims = claim(&lab, expired).await;
-    let slots: Vec<_> = claims
-        .iter()
-        .map(|claim| (claim.execution.slot, claim.execution.attempt))
-        .collect();
+    let slots: Vec<_> =
+        claims.iter().map(|claim| (claim.execution.slot, claim.execution.attempt)).collect();
     assert_eq!(slots, [(now, 3)]);
 }
 

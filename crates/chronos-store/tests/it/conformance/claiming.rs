@@ -20,11 +20,7 @@ pub(crate) async fn claims_come_in_the_order_of_their_time_up_to_the_limit(bench
         bench.fire(second).await;
     }
     let claimed = bench.claim(&worker("w"), terms(40), 2).await.unwrap();
-    let names: Vec<_> = claimed
-        .claims
-        .iter()
-        .map(|claim| &*claim.spec.name)
-        .collect();
+    let names: Vec<_> = claimed.claims.iter().map(|claim| &*claim.spec.name).collect();
     assert_eq!(names, ["b", "c"]);
     assert_eq!(claimed.next, Some(at(30)), "there is more to do at once");
     let claimed = bench.claim(&worker("w"), terms(40), 2).await.unwrap();
@@ -34,10 +30,7 @@ pub(crate) async fn claims_come_in_the_order_of_their_time_up_to_the_limit(bench
 
 pub(crate) async fn a_claim_says_what_to_run_for_whom_and_until_when(bench: &Bench) {
     let job = bench
-        .create(JobSpec {
-            max_execution_time: Some(Duration::from_secs(7)),
-            ..every("a", 10)
-        })
+        .create(JobSpec { max_execution_time: Some(Duration::from_secs(7)), ..every("a", 10) })
         .await;
     bench.fire(10).await;
     let claimed = bench.claim(&worker("w7"), terms(12), 9).await.unwrap();
@@ -50,19 +43,11 @@ pub(crate) async fn a_claim_says_what_to_run_for_whom_and_until_when(bench: &Ben
     assert_eq!(running.lease.expires_at, at(12 + LEASE));
     assert_eq!((running.started_at, running.heartbeat_at), (at(12), at(12)));
     assert_eq!((running.deadline, running.cancel), (Some(at(19)), None));
-    assert_eq!(
-        bench.execution(claim.execution.id).await.as_ref(),
-        Ok(&claim.execution)
-    );
+    assert_eq!(bench.execution(claim.execution.id).await.as_ref(), Ok(&claim.execution));
 }
 
 pub(crate) async fn nothing_is_claimed_before_its_time(bench: &Bench) {
-    let job = bench
-        .create(JobSpec {
-            jitter: Duration::from_mins(1),
-            ..every("a", 100)
-        })
-        .await;
+    let job = bench.create(JobSpec { jitter: Duration::from_mins(1), ..every("a", 100) }).await;
     bench.fire(100).await;
     let run_at = bench.row(job.spec.id).await.run_at;
     let mut early = terms(100);
@@ -75,12 +60,7 @@ pub(crate) async fn nothing_is_claimed_before_its_time(bench: &Bench) {
 }
 
 pub(crate) async fn what_is_held_is_claimed_only_after_the_run_before_it(bench: &mut Bench) {
-    let job = bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::QUEUE,
-            ..every("a", 10)
-        })
-        .await;
+    let job = bench.create(JobSpec { overlap: OverlapPolicy::QUEUE, ..every("a", 10) }).await;
     let first = bench.start(10).await;
     bench.fire(20).await;
     let held = bench.rows(job.spec.id).await.remove(0);
@@ -96,12 +76,7 @@ pub(crate) async fn what_is_held_is_claimed_only_after_the_run_before_it(bench: 
 }
 
 pub(crate) async fn tokens_grow_over_claims_and_restarts(bench: &mut Bench) {
-    bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::Concurrent,
-            ..every("a", 10)
-        })
-        .await;
+    bench.create(JobSpec { overlap: OverlapPolicy::Concurrent, ..every("a", 10) }).await;
     let mut last = Token(0);
     for round in 1..6 {
         bench.fire(round * 10).await;
@@ -166,24 +141,12 @@ pub(crate) async fn renewals_are_answered_one_by_one_in_order(bench: &Bench) {
         bench.create(once(name, 10)).await;
     }
     bench.fire(10).await;
-    let holds: Vec<_> = bench
-        .take(10)
-        .await
-        .iter()
-        .map(|claim| claim.hold)
-        .collect();
+    let holds: Vec<_> = bench.take(10).await.iter().map(|claim| claim.hold).collect();
     bench.try_end(holds[1], Ending::Success, 11).await.unwrap();
     let cause = chronos_core::execution::CancelCause::User;
-    bench
-        .cancel(holds[2].execution, cause, at(12))
-        .await
-        .unwrap();
+    bench.cancel(holds[2].execution, cause, at(12)).await.unwrap();
     let renewals = bench.renew(&holds, terms(13)).await;
-    let expected = [
-        Renewal::Held,
-        Renewal::Lost,
-        Renewal::CancelRequested(cause),
-    ];
+    let expected = [Renewal::Held, Renewal::Lost, Renewal::CancelRequested(cause)];
     assert_eq!(renewals.unwrap(), expected);
     assert_eq!(bench.renew(&[], terms(13)).await, Ok(vec![]));
 }
@@ -223,10 +186,7 @@ pub(crate) async fn an_old_token_is_powerless(bench: &mut Bench) {
     for old in [released.hold, lost.hold] {
         assert_powerless(bench, old, 53).await;
     }
-    let forged = Hold {
-        token: Token(current.hold.token.0 + 1),
-        ..current.hold
-    };
+    let forged = Hold { token: Token(current.hold.token.0 + 1), ..current.hold };
     assert_powerless(bench, forged, 54).await;
     bench.end(&current, Ending::Success, 55).await;
     assert_powerless(bench, current.hold, 56).await;

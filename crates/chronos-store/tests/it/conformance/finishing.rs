@@ -15,19 +15,13 @@ fn transient() -> Ending {
 }
 
 fn retrying(spec: JobSpec, max_retry: u32) -> JobSpec {
-    JobSpec {
-        retry: retry::Policy::up_to(max_retry),
-        ..spec
-    }
+    JobSpec { retry: retry::Policy::up_to(max_retry), ..spec }
 }
 
 pub(crate) async fn success_ends_a_run_with_what_it_wrote(bench: &Bench) {
     let job = bench.create(every("a", 10)).await;
     let claim = bench.start(10).await;
-    let written = Finish {
-        log: Some("done".into()),
-        ..finish(claim.hold, Ending::Success, 14)
-    };
+    let written = Finish { log: Some("done".into()), ..finish(claim.hold, Ending::Success, 14) };
     let answers = bench.finish(vec![written], at(14)).await.unwrap();
     let ended = answers[0].clone().unwrap();
     let State::Success(run) = &ended.state else {
@@ -51,19 +45,13 @@ pub(crate) async fn an_end_reported_late_ended_when_it_did(bench: &Bench) {
     bench.create(every("a", 10)).await;
     let claim = bench.start(10).await;
     let ended = finish(claim.hold, Ending::Success, 13);
-    let ahead = Finish {
-        at: at(999),
-        ..ended.clone()
-    };
+    let ahead = Finish { at: at(999), ..ended.clone() };
     let answers = bench.finish(vec![ended], at(18)).await.unwrap();
     let ended = answers[0].clone().unwrap();
     assert_eq!(ended.run().unwrap().finished_at, at(13));
     // A worker whose clock is ahead ends nothing in the future.
     let claim = bench.start(20).await;
-    let ahead = Finish {
-        hold: claim.hold,
-        ..ahead
-    };
+    let ahead = Finish { hold: claim.hold, ..ahead };
     let answers = bench.finish(vec![ahead], at(21)).await.unwrap();
     let ended = answers[0].clone().unwrap();
     assert_eq!(ended.run().unwrap().finished_at, at(21));
@@ -77,10 +65,7 @@ pub(crate) async fn a_failure_that_may_pass_is_tried_again_at_the_same_slot(benc
     let again = bench.rows(job.spec.id).await;
     let again = again.iter().find(|row| row.is_live()).unwrap().clone();
     assert_ne!(again.id, failed.id);
-    assert_eq!(
-        (again.slot, again.attempt, again.retry, again.lost),
-        (at(10), 2, 1, 0)
-    );
+    assert_eq!((again.slot, again.attempt, again.retry, again.lost), (at(10), 2, 1, 0));
     let delay = job.spec.retry.delay(job.spec.id, at(10), 0);
     assert_eq!(again.run_at, at(12).after(delay));
     assert_eq!(bench.take(12).await.len(), 0, "it waits");
@@ -102,10 +87,7 @@ pub(crate) async fn a_failure_that_may_pass_is_tried_again_at_the_same_slot(benc
 pub(crate) async fn a_target_may_ask_for_patience(bench: &Bench) {
     let job = bench.create(retrying(once("a", 10), 2)).await;
     let claim = bench.start(10).await;
-    let busy = Failure {
-        retry_after: Some(Duration::from_mins(10)),
-        ..Failure::transient("busy")
-    };
+    let busy = Failure { retry_after: Some(Duration::from_mins(10)), ..Failure::transient("busy") };
     bench.end(&claim, Ending::Failed(busy), 12).await;
     let rows = bench.rows(job.spec.id).await;
     let again = rows.iter().find(|row| row.is_live()).unwrap();
@@ -141,10 +123,7 @@ pub(crate) async fn the_next_slot_takes_the_place_of_a_waiting_retry(bench: &Ben
     assert_eq!(next.execution.slot, at(20));
     let rows = bench.rows(job.spec.id).await;
     let superseded = rows.iter().find(|row| row.attempt == 2).unwrap();
-    let skipped = State::Skipped {
-        reason: SkipReason::Superseded,
-        at: at(20),
-    };
+    let skipped = State::Skipped { reason: SkipReason::Superseded, at: at(20) };
     assert_eq!(superseded.state, skipped);
     assert_eq!(bench.dead_letters(None, 9).await, Ok(vec![]));
 }
@@ -154,12 +133,7 @@ pub(crate) async fn several_ends_are_answered_one_by_one_in_order(bench: &mut Be
         bench.create(once(name, 10)).await;
     }
     bench.fire(10).await;
-    let holds: Vec<_> = bench
-        .take(10)
-        .await
-        .iter()
-        .map(|claim| claim.hold)
-        .collect();
+    let holds: Vec<_> = bench.take(10).await.iter().map(|claim| claim.hold).collect();
     bench.release(&holds[2..3], at(11)).await.unwrap();
     let released = bench.execution(holds[2].execution).await.unwrap();
     let answers = bench
@@ -175,24 +149,11 @@ pub(crate) async fn several_ends_are_answered_one_by_one_in_order(bench: &mut Be
         )
         .await
         .unwrap();
-    let statuses: Vec<_> = answers
-        .iter()
-        .map(|answer| answer.as_ref().map(Execution::status))
-        .collect();
-    let (lost, twice) = (
-        Error::LeaseLost(holds[2].execution),
-        Error::LeaseLost(holds[3].execution),
-    );
-    assert_eq!(
-        statuses,
-        [
-            Ok("SUCCESS"),
-            Err(&lost),
-            Ok("FAILED"),
-            Err(&twice),
-            Ok("SKIPPED"),
-        ]
-    );
+    let statuses: Vec<_> =
+        answers.iter().map(|answer| answer.as_ref().map(Execution::status)).collect();
+    let (lost, twice) =
+        (Error::LeaseLost(holds[2].execution), Error::LeaseLost(holds[3].execution));
+    assert_eq!(statuses, [Ok("SUCCESS"), Err(&lost), Ok("FAILED"), Err(&twice), Ok("SKIPPED"),]);
     bench.reopen().await;
     assert_eq!(bench.execution(holds[2].execution).await, Ok(released));
     assert_eq!(bench.status(holds[3].execution).await, "SUCCESS");
@@ -200,19 +161,12 @@ pub(crate) async fn several_ends_are_answered_one_by_one_in_order(bench: &mut Be
 }
 
 pub(crate) async fn runs_of_one_job_that_end_together_all_count(bench: &mut Bench) {
-    let job = bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::Concurrent,
-            ..every("a", 10)
-        })
-        .await;
+    let job = bench.create(JobSpec { overlap: OverlapPolicy::Concurrent, ..every("a", 10) }).await;
     for second in [10, 20, 30] {
         bench.fire(second).await;
     }
     let claims = bench.take(30).await;
-    let ends = claims
-        .iter()
-        .map(|claim| finish(claim.hold, Ending::Success, 31));
+    let ends = claims.iter().map(|claim| finish(claim.hold, Ending::Success, 31));
     bench.finish(ends.collect(), at(31)).await.unwrap();
     let tally = bench.job(job.spec.id).await.unwrap().standing.tally;
     assert_eq!((claims.len(), tally.succeeded), (3, 3));
@@ -235,10 +189,7 @@ pub(crate) async fn what_is_over_stays_as_it_ended(bench: &Bench) {
         let second = bench.try_end(claim.hold, ending, 12).await;
         assert_eq!(second, Err(Error::LeaseLost(ended.id)));
     }
-    bench
-        .cancel(ended.id, CancelCause::User, at(13))
-        .await
-        .unwrap();
+    bench.cancel(ended.id, CancelCause::User, at(13)).await.unwrap();
     bench.release(&[claim.hold], at(14)).await.unwrap();
     bench.reap(at(5), 9).await.unwrap();
     before.assert_same(&bench.answers().await);
@@ -264,22 +215,14 @@ pub(crate) async fn a_job_may_find_nothing_to_do(bench: &Bench) {
     let claim = bench.start(10).await;
     let nothing = Ending::Skipped("nothing new".into());
     let ended = bench.end(&claim, nothing, 12).await;
-    let skipped = State::Skipped {
-        reason: SkipReason::ByJob("nothing new".into()),
-        at: at(12),
-    };
+    let skipped = State::Skipped { reason: SkipReason::ByJob("nothing new".into()), at: at(12) };
     assert_eq!(ended.state, skipped);
     let tally = bench.job(job.spec.id).await.unwrap().standing.tally;
     assert_eq!((tally.succeeded, tally.failed, tally.skipped), (0, 0, 1));
 }
 
 pub(crate) async fn a_failed_run_lets_the_one_behind_it_go_first(bench: &Bench) {
-    bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::QUEUE,
-            ..retrying(every("a", 10), 5)
-        })
-        .await;
+    bench.create(JobSpec { overlap: OverlapPolicy::QUEUE, ..retrying(every("a", 10), 5) }).await;
     let first = bench.start(10).await;
     bench.fire(20).await;
     bench.end(&first, transient(), 21).await;
@@ -292,10 +235,7 @@ pub(crate) async fn a_failed_run_lets_the_one_behind_it_go_first(bench: &Bench) 
 
 pub(crate) async fn every_end_starts_one_of_those_that_wait(bench: &Bench) {
     bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::Queue(3.try_into().unwrap()),
-            ..every("a", 10)
-        })
+        .create(JobSpec { overlap: OverlapPolicy::Queue(3.try_into().unwrap()), ..every("a", 10) })
         .await;
     let mut running = bench.start(10).await;
     for second in [20, 30, 40, 50] {

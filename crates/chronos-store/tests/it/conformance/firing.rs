@@ -50,10 +50,7 @@ pub(crate) async fn a_fired_slot_is_an_execution_that_waits(bench: &Bench) {
     let row = bench.row(job.spec.id).await;
     assert_eq!(planned.plan.executions, std::slice::from_ref(&row));
     assert_eq!((row.slot, row.run_at), (at(10), at(10)));
-    assert_eq!(
-        (row.attempt, row.retry, row.trigger),
-        (1, 0, Trigger::Schedule)
-    );
+    assert_eq!((row.attempt, row.retry, row.trigger), (1, 0, Trigger::Schedule));
     assert_eq!(row.state, State::Queued { held: false });
     let standing = bench.job(job.spec.id).await.unwrap().standing;
     assert_eq!(standing, planned.plan.standing);
@@ -101,20 +98,14 @@ pub(crate) async fn a_missed_slot_is_recorded_with_its_reason(bench: &Bench) {
     assert_eq!(rows.len(), 3);
     assert_eq!((rows[0].slot, rows[0].status()), (at(30), "QUEUED"));
     for row in &rows[1..] {
-        let missed = State::Skipped {
-            reason: SkipReason::Missed,
-            at: at(35),
-        };
+        let missed = State::Skipped { reason: SkipReason::Missed, at: at(35) };
         assert_eq!(row.state, missed);
     }
     let standing = bench.job(job.spec.id).await.unwrap().standing;
     assert_eq!((standing.tally.skipped, standing.tally.fired), (2, 1));
     let missed = ["schedule.missed"; 2].as_slice();
     let audit = bench.decisions().await;
-    assert_eq!(
-        audit,
-        [&["schedule.created"], missed, &["schedule.fired"]].concat()
-    );
+    assert_eq!(audit, [&["schedule.created"], missed, &["schedule.fired"]].concat());
 }
 
 pub(crate) async fn a_slot_that_overlaps_is_recorded_with_its_reason(bench: &Bench) {
@@ -122,10 +113,7 @@ pub(crate) async fn a_slot_that_overlaps_is_recorded_with_its_reason(bench: &Ben
     let running = bench.start(10).await;
     bench.fire(20).await;
     let rows = bench.rows(job.spec.id).await;
-    let overlap = State::Skipped {
-        reason: SkipReason::Overlap,
-        at: at(20),
-    };
+    let overlap = State::Skipped { reason: SkipReason::Overlap, at: at(20) };
     assert_eq!(rows[0].state, overlap);
     bench.end(&running, Ending::Success, 25).await;
     assert_eq!(bench.start(30).await.execution.slot, at(30));
@@ -133,16 +121,10 @@ pub(crate) async fn a_slot_that_overlaps_is_recorded_with_its_reason(bench: &Ben
 
 pub(crate) async fn caught_up_slots_run_in_order_one_behind_the_other(bench: &Bench) {
     bench
-        .create(JobSpec {
-            catch_up: CatchUpPolicy::run_all_capped(2).unwrap(),
-            ..every("a", 10)
-        })
+        .create(JobSpec { catch_up: CatchUpPolicy::run_all_capped(2).unwrap(), ..every("a", 10) })
         .await;
     let first = bench.start(45).await;
-    assert_eq!(
-        (first.execution.slot, first.execution.trigger),
-        (at(10), Trigger::CatchUp)
-    );
+    assert_eq!((first.execution.slot, first.execution.trigger), (at(10), Trigger::CatchUp));
     bench.end(&first, Ending::Success, 46).await;
     let claims = bench.take(46).await;
     assert_eq!(claims.len(), 1);
@@ -219,11 +201,7 @@ pub(crate) async fn a_one_time_job_fires_once_even_late(bench: &Bench) {
 pub(crate) async fn a_bounded_schedule_ends(bench: &Bench) {
     let bounded = every("a", 10).schedule.at_most(2).unwrap();
     let job = bench
-        .create(JobSpec {
-            schedule: bounded,
-            overlap: OverlapPolicy::Concurrent,
-            ..every("a", 10)
-        })
+        .create(JobSpec { schedule: bounded, overlap: OverlapPolicy::Concurrent, ..every("a", 10) })
         .await;
     for second in [10, 20, 30] {
         bench.fire(second).await;
@@ -234,19 +212,11 @@ pub(crate) async fn a_bounded_schedule_ends(bench: &Bench) {
 }
 
 pub(crate) async fn jitter_moves_the_run_and_not_the_slot(bench: &Bench) {
-    let job = bench
-        .create(JobSpec {
-            jitter: Duration::from_mins(1),
-            ..every("a", 100)
-        })
-        .await;
+    let job = bench.create(JobSpec { jitter: Duration::from_mins(1), ..every("a", 100) }).await;
     bench.fire(100).await;
     let row = bench.row(job.spec.id).await;
     assert_eq!(row.slot, at(100));
-    assert!(
-        row.run_at > at(100),
-        "the chance of no jitter is one in 60,000"
-    );
+    assert!(row.run_at > at(100), "the chance of no jitter is one in 60,000");
     assert!(row.run_at < at(160));
     let standing = bench.job(job.spec.id).await.unwrap().standing;
     assert_eq!(standing.next_slot, Some(at(200)));
@@ -254,12 +224,7 @@ pub(crate) async fn jitter_moves_the_run_and_not_the_slot(bench: &Bench) {
 
 pub(crate) async fn cron_jobs_keep_their_place_over_a_restart(bench: &mut Bench) {
     let schedule = Schedule::cron("0 0 9 * * *", Zone::parse("Europe/Berlin").unwrap());
-    let job = bench
-        .create(JobSpec {
-            schedule: schedule.unwrap(),
-            ..every("a", 10)
-        })
-        .await;
+    let job = bench.create(JobSpec { schedule: schedule.unwrap(), ..every("a", 10) }).await;
     let nine = at(8 * 3_600);
     assert_eq!(job.standing.next_slot, Some(nine));
     bench.reopen().await;

@@ -41,25 +41,16 @@ pub(crate) async fn names_are_unique_per_owner(bench: &Bench) {
 pub(crate) async fn an_id_is_taken_once(bench: &Bench) {
     bench.create(every("a", 10)).await;
     let before = bench.answers().await;
-    let twin = JobSpec {
-        name: "other".into(),
-        ..every("a", 20)
-    };
+    let twin = JobSpec { name: "other".into(), ..every("a", 20) };
     assert!(bench.create_job(twin, at(0)).await.is_err());
     before.assert_same(&bench.answers().await);
     assert_eq!(bench.job_named("", "other").await, Ok(None));
 }
 
 pub(crate) async fn what_cannot_be_meant_is_refused(bench: &Bench) {
-    let nameless = JobSpec {
-        name: "".into(),
-        ..every("a", 10)
-    };
+    let nameless = JobSpec { name: "".into(), ..every("a", 10) };
     let over = every("a", 10).schedule.ending_at(at(5)).unwrap();
-    let over = JobSpec {
-        schedule: over,
-        ..every("a", 10)
-    };
+    let over = JobSpec { schedule: over, ..every("a", 10) };
     for spec in [nameless, over] {
         let refused = bench.create_job(spec, at(0)).await;
         assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
@@ -71,12 +62,8 @@ pub(crate) async fn what_cannot_be_meant_is_refused(bench: &Bench) {
 pub(crate) async fn a_renamed_job_frees_its_old_name(bench: &Bench) {
     let a = bench.create(every("a", 10)).await;
     bench.create(every("b", 10)).await;
-    let renamed = |name: &str| {
-        Change::Edit(Box::new(JobSpec {
-            name: name.into(),
-            ..every("a", 10)
-        }))
-    };
+    let renamed =
+        |name: &str| Change::Edit(Box::new(JobSpec { name: name.into(), ..every("a", 10) }));
     let before = bench.answers().await;
     let refused = bench.amend_job(a.spec.id, renamed("b"), None, at(1)).await;
     assert_eq!(refused, Err(Error::NameTaken("b".into())));
@@ -85,10 +72,7 @@ pub(crate) async fn a_renamed_job_frees_its_old_name(bench: &Bench) {
     let amended = bench.amend_job(a.spec.id, renamed("z"), None, at(1)).await;
     assert_eq!(bench.job_named("", "z").await, amended.map(Some));
     assert_eq!(bench.job_named("", "a").await, Ok(None));
-    let heir = JobSpec {
-        name: "a".into(),
-        ..every("c", 10)
-    };
+    let heir = JobSpec { name: "a".into(), ..every("c", 10) };
     bench.create(heir).await;
 }
 
@@ -104,44 +88,27 @@ pub(crate) async fn an_edit_keeps_identity_and_standing_and_counts_versions(benc
     };
     let change = Change::Edit(Box::new(edited));
     let amended = bench.amend_job(job.spec.id, change, Some(1), at(3)).await;
-    let expected = JobSpec {
-        version: 2,
-        overlap: OverlapPolicy::Concurrent,
-        ..every("a", 10)
-    };
+    let expected = JobSpec { version: 2, overlap: OverlapPolicy::Concurrent, ..every("a", 10) };
     let amended = amended.unwrap();
     assert_eq!(*amended.spec, expected);
     assert_eq!(amended.standing, job.standing);
     assert_eq!(bench.job(job.spec.id).await, Ok(amended));
-    assert_eq!(
-        bench.decisions().await,
-        ["schedule.created", "schedule.updated"]
-    );
+    assert_eq!(bench.decisions().await, ["schedule.created", "schedule.updated"]);
 }
 
 pub(crate) async fn a_change_of_an_older_version_is_refused(bench: &Bench) {
     let job = bench.create(every("a", 10)).await;
     let edit = || Change::Edit(Box::new(every("a", 20)));
-    bench
-        .amend_job(job.spec.id, edit(), Some(1), at(3))
-        .await
-        .unwrap();
+    bench.amend_job(job.spec.id, edit(), Some(1), at(3)).await.unwrap();
     let before = bench.answers().await;
     let pause = Change::Pause { note: None };
     for change in [edit(), pause, Change::Resume] {
         let refused = bench.amend_job(job.spec.id, change, Some(1), at(4)).await;
-        let conflict = Error::VersionConflict {
-            name: "a".into(),
-            expected: 1,
-            current: 2,
-        };
+        let conflict = Error::VersionConflict { name: "a".into(), expected: 1, current: 2 };
         assert_eq!(refused, Err(conflict));
     }
     before.assert_same(&bench.answers().await);
-    bench
-        .amend_job(job.spec.id, edit(), Some(2), at(4))
-        .await
-        .unwrap();
+    bench.amend_job(job.spec.id, edit(), Some(2), at(4)).await.unwrap();
 }
 
 pub(crate) async fn an_edit_settles_due_slots_under_the_old_schedule(bench: &Bench) {
@@ -160,10 +127,8 @@ pub(crate) async fn an_edit_that_cannot_be_meant_changes_nothing(bench: &Bench) 
     let job = bench.create(every("a", 10)).await;
     bench.start(10).await;
     let before = bench.answers().await;
-    let past = Change::Edit(Box::new(JobSpec {
-        schedule: Schedule::one_shot(at(5)),
-        ..every("a", 10)
-    }));
+    let past =
+        Change::Edit(Box::new(JobSpec { schedule: Schedule::one_shot(at(5)), ..every("a", 10) }));
     let refused = bench.amend_job(job.spec.id, past, None, at(25)).await;
     assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
     before.assert_same(&bench.answers().await);
@@ -180,10 +145,7 @@ pub(crate) async fn deleting_cancels_what_waits_and_asks_what_runs_to_stop(bench
     let id = job.spec.id;
     let running = bench.start(10).await;
     bench.fire(20).await;
-    bench
-        .save_checkpoint(&running.hold, b"half".to_vec())
-        .await
-        .unwrap();
+    bench.save_checkpoint(&running.hold, b"half".to_vec()).await.unwrap();
 
     bench.delete_job(id, at(21)).await.unwrap();
 
@@ -193,11 +155,7 @@ pub(crate) async fn deleting_cancels_what_waits_and_asks_what_runs_to_stop(bench
     assert_eq!(bench.fire(100).await.planned.len(), 0);
     let rows = bench.rows(id).await;
     assert_eq!(rows.len(), 2, "history stays");
-    let waiting = State::Cancelled {
-        run: None,
-        cause: CancelCause::JobDeleted,
-        at: at(21),
-    };
+    let waiting = State::Cancelled { run: None, cause: CancelCause::JobDeleted, at: at(21) };
     assert_eq!(rows[0].state, waiting);
     bench.reopen().await;
     let asked = Renewal::CancelRequested(CancelCause::JobDeleted);
@@ -214,10 +172,7 @@ pub(crate) async fn a_deleted_job_keeps_nothing_for_a_successor_of_its_name(benc
     let job = bench.create(every("a", 10)).await;
     let running = bench.start(10).await;
     bench.delete_job(job.spec.id, at(11)).await.unwrap();
-    let heir = JobSpec {
-        id: job_id("heir"),
-        ..every("a", 10)
-    };
+    let heir = JobSpec { id: job_id("heir"), ..every("a", 10) };
     bench.create(heir).await;
     let late = bench.save_checkpoint(&running.hold, b"late".to_vec()).await;
     assert_eq!(late, Err(Error::NoSuchJob(job.spec.id)));
@@ -250,10 +205,7 @@ pub(crate) async fn an_unknown_job_is_said_to_be_unknown(bench: &Bench) {
     let id = job_id("ghost");
     let unknown = Error::NoSuchJob(id);
     assert_eq!(bench.job(id).await, Err(unknown.clone()));
-    assert_eq!(
-        bench.amend_job(id, Change::Resume, None, at(0)).await,
-        Err(unknown.clone())
-    );
+    assert_eq!(bench.amend_job(id, Change::Resume, None, at(0)).await, Err(unknown.clone()));
     assert_eq!(bench.delete_job(id, at(0)).await, Err(unknown.clone()));
     assert_eq!(bench.run_now(id, at(0)).await, Err(unknown));
     assert_eq!(bench.executions(id, None, 9).await, Ok(vec![]));

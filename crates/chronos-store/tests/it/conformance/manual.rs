@@ -42,12 +42,7 @@ pub(crate) async fn a_slot_is_skipped_while_a_run_by_hand_is_alive(bench: &Bench
 }
 
 pub(crate) async fn two_runs_by_hand_at_one_instant_stay_two(bench: &Bench) {
-    let job = bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::Concurrent,
-            ..every("a", 10)
-        })
-        .await;
+    let job = bench.create(JobSpec { overlap: OverlapPolicy::Concurrent, ..every("a", 10) }).await;
     // The slot of the same instant is a third.
     bench.fire(10).await;
     let one = bench.run_now(job.spec.id, at(10)).await.unwrap();
@@ -59,10 +54,7 @@ pub(crate) async fn two_runs_by_hand_at_one_instant_stay_two(bench: &Bench) {
 pub(crate) async fn a_run_by_hand_ignores_a_pause(bench: &mut Bench) {
     let job = bench.create(every("a", 10)).await;
     let pause = Change::Pause { note: None };
-    bench
-        .amend_job(job.spec.id, pause, None, at(1))
-        .await
-        .unwrap();
+    bench.amend_job(job.spec.id, pause, None, at(1)).await.unwrap();
     bench.reopen().await;
     let run = bench.run_now(job.spec.id, at(3)).await.unwrap();
     let claim = bench.take(3).await.remove(0);
@@ -76,12 +68,7 @@ pub(crate) async fn a_run_by_hand_ignores_a_pause(bench: &mut Bench) {
 }
 
 pub(crate) async fn a_run_by_hand_queues_behind_another_if_the_policy_says_so(bench: &Bench) {
-    let job = bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::QUEUE,
-            ..every("a", 10)
-        })
-        .await;
+    let job = bench.create(JobSpec { overlap: OverlapPolicy::QUEUE, ..every("a", 10) }).await;
     let running = bench.start(10).await;
     let run = bench.run_now(job.spec.id, at(12)).await.unwrap();
     assert_eq!(run.state, State::Queued { held: true });

@@ -47,20 +47,12 @@ pub(crate) async fn slots_in_a_pause_are_skipped_and_never_made_up_for(bench: &m
 }
 
 pub(crate) async fn a_run_that_waits_out_its_jitter_is_skipped_by_a_pause(bench: &Bench) {
-    let job = bench
-        .create(JobSpec {
-            jitter: Duration::from_mins(1),
-            ..every("a", 100)
-        })
-        .await;
+    let job = bench.create(JobSpec { jitter: Duration::from_mins(1), ..every("a", 100) }).await;
     bench.fire(100).await;
     let waiting = bench.row(job.spec.id).await;
     assert!(waiting.run_at > at(100));
     pause(bench, &job, 100).await;
-    let skipped = State::Skipped {
-        reason: SkipReason::Paused,
-        at: at(100),
-    };
+    let skipped = State::Skipped { reason: SkipReason::Paused, at: at(100) };
     assert_eq!(bench.execution(waiting.id).await.unwrap().state, skipped);
     assert_eq!(bench.take(190).await.len(), 0);
     resume(bench, &job, 191).await;
@@ -68,12 +60,7 @@ pub(crate) async fn a_run_that_waits_out_its_jitter_is_skipped_by_a_pause(bench:
 }
 
 pub(crate) async fn a_waiting_retry_is_held_by_a_pause_and_goes_on_after_it(bench: &mut Bench) {
-    let job = bench
-        .create(JobSpec {
-            retry: retry::Policy::up_to(3),
-            ..every("a", 1_000)
-        })
-        .await;
+    let job = bench.create(JobSpec { retry: retry::Policy::up_to(3), ..every("a", 1_000) }).await;
     let claim = bench.start(1_000).await;
     let failed = Ending::Failed(Failure::transient("down"));
     bench.end(&claim, failed, 1_001).await;
@@ -83,19 +70,11 @@ pub(crate) async fn a_waiting_retry_is_held_by_a_pause_and_goes_on_after_it(benc
     resume(bench, &job, 1_600).await;
     let claims = bench.take(1_600).await;
     assert_eq!(claims.len(), 1);
-    assert_eq!(
-        (claims[0].execution.slot, claims[0].execution.attempt),
-        (at(1_000), 2)
-    );
+    assert_eq!((claims[0].execution.slot, claims[0].execution.attempt), (at(1_000), 2));
 }
 
 pub(crate) async fn a_failure_during_a_pause_waits_for_its_end(bench: &Bench) {
-    let job = bench
-        .create(JobSpec {
-            retry: retry::Policy::up_to(3),
-            ..every("a", 1_000)
-        })
-        .await;
+    let job = bench.create(JobSpec { retry: retry::Policy::up_to(3), ..every("a", 1_000) }).await;
     let claim = bench.start(1_000).await;
     pause(bench, &job, 1_001).await;
     let held = bench.renew(&[claim.hold], terms(1_002)).await;

@@ -26,10 +26,7 @@ fn quiet(number: u8, mode: Mode) -> QuietHours {
 }
 
 fn observing(spec: JobSpec, policy: u8) -> JobSpec {
-    JobSpec {
-        quiet_hours: Some(policy_id(policy)),
-        ..spec
-    }
+    JobSpec { quiet_hours: Some(policy_id(policy)), ..spec }
 }
 
 pub(crate) async fn policies_are_kept_in_the_order_of_their_ids(bench: &mut Bench) {
@@ -38,19 +35,12 @@ pub(crate) async fn policies_are_kept_in_the_order_of_their_ids(bench: &mut Benc
     }
     bench.put_policy(quiet(2, Mode::Defer)).await.unwrap();
     bench.reopen().await;
-    let expected = [
-        quiet(1, Mode::Skip),
-        quiet(2, Mode::Defer),
-        quiet(3, Mode::Skip),
-    ];
+    let expected = [quiet(1, Mode::Skip), quiet(2, Mode::Defer), quiet(3, Mode::Skip)];
     assert_eq!(bench.policies().await.unwrap(), expected);
     bench.delete_policy(policy_id(2)).await.unwrap();
     bench.reopen().await;
     assert_eq!(bench.policies().await.unwrap().len(), 2);
-    assert_eq!(
-        bench.delete_policy(policy_id(2)).await,
-        Err(Error::NoSuchPolicy(policy_id(2)))
-    );
+    assert_eq!(bench.delete_policy(policy_id(2)).await, Err(Error::NoSuchPolicy(policy_id(2))));
 }
 
 pub(crate) async fn an_unknown_policy_is_refused(bench: &Bench) {
@@ -74,10 +64,7 @@ pub(crate) async fn a_policy_in_use_stays(bench: &mut Bench) {
     bench.reopen().await;
     assert_eq!(bench.delete_policy(policy_id(1)).await, Err(in_use));
     let change = Change::Edit(Box::new(every("a", 10)));
-    bench
-        .amend_job(job.spec.id, change, None, at(1))
-        .await
-        .unwrap();
+    bench.amend_job(job.spec.id, change, None, at(1)).await.unwrap();
     bench.delete_policy(policy_id(1)).await.unwrap();
     assert_eq!(bench.policies().await, Ok(vec![]));
 }
@@ -87,10 +74,7 @@ pub(crate) async fn a_slot_in_quiet_hours_is_skipped_with_its_reason(bench: &mut
     let job = bench.create(observing(every("a", 1_800), 1)).await;
     bench.reopen().await;
     bench.fire(1_800).await;
-    let skipped = State::Skipped {
-        reason: SkipReason::QuietHours,
-        at: at(1_800),
-    };
+    let skipped = State::Skipped { reason: SkipReason::QuietHours, at: at(1_800) };
     assert_eq!(bench.row(job.spec.id).await.state, skipped);
     assert_eq!(bench.start(3_600).await.execution.slot, at(3_600));
 }
@@ -116,10 +100,7 @@ pub(crate) async fn a_replaced_policy_holds_from_then_on(bench: &Bench) {
     bench.put_policy(quiet(1, Mode::Skip)).await.unwrap();
     let job = bench.create(observing(every("a", 100), 1)).await;
     bench.fire(100).await;
-    let open = QuietHours {
-        windows: vec![],
-        ..quiet(1, Mode::Skip)
-    };
+    let open = QuietHours { windows: vec![], ..quiet(1, Mode::Skip) };
     bench.put_policy(open).await.unwrap();
     bench.fire(200).await;
     let rows = bench.rows(job.spec.id).await;

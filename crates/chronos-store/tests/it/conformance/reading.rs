@@ -17,10 +17,7 @@ fn ids(rows: &[Execution]) -> Vec<ExecutionId> {
 /// A job with runs that are over, one that runs and some that wait.
 async fn mixed_history(bench: &Bench) -> Vec<Execution> {
     bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::Queue(3.try_into().unwrap()),
-            ..every("a", 10)
-        })
+        .create(JobSpec { overlap: OverlapPolicy::Queue(3.try_into().unwrap()), ..every("a", 10) })
         .await;
     // A neighbour whose executions must not show.
     bench.create(every("b", 10)).await;
@@ -138,20 +135,12 @@ pub(crate) async fn figures_count_jobs_and_what_lives(bench: &mut Bench) {
 }
 
 pub(crate) async fn a_checkpoint_is_found_by_the_next_run(bench: &mut Bench) {
-    let job = bench
-        .create(JobSpec {
-            retry: retry::Policy::up_to(3),
-            ..once("a", 10)
-        })
-        .await;
+    let job = bench.create(JobSpec { retry: retry::Policy::up_to(3), ..once("a", 10) }).await;
     let id = job.spec.id;
     assert_eq!(bench.checkpoint(id).await, Ok(None));
     let claim = bench.start(10).await;
     for step in [b"one".as_slice(), b"", b"two"] {
-        bench
-            .save_checkpoint(&claim.hold, step.to_vec())
-            .await
-            .unwrap();
+        bench.save_checkpoint(&claim.hold, step.to_vec()).await.unwrap();
         assert_eq!(bench.checkpoint(id).await, Ok(Some(step.to_vec())));
     }
     let failed = Ending::Failed(Failure::transient("down"));
@@ -159,10 +148,7 @@ pub(crate) async fn a_checkpoint_is_found_by_the_next_run(bench: &mut Bench) {
     bench.reopen().await;
     assert_eq!(bench.checkpoint(id).await, Ok(Some(b"two".to_vec())));
     let claim = bench.start(50).await;
-    bench
-        .save_checkpoint(&claim.hold, b"three".to_vec())
-        .await
-        .unwrap();
+    bench.save_checkpoint(&claim.hold, b"three".to_vec()).await.unwrap();
     bench.end(&claim, Ending::Success, 51).await;
     assert_eq!(bench.checkpoint(id).await, Ok(Some(b"three".to_vec())));
 }
@@ -190,10 +176,7 @@ pub(crate) async fn whoever_watches_hears_what_may_be_due(bench: &Bench) {
     bench.fire(10).await;
     assert!(heard(Wake::Execution), "a fired slot");
     let claim = bench.take(10).await.remove(0);
-    bench
-        .cancel(claim.hold.execution, CancelCause::User, at(11))
-        .await
-        .unwrap();
+    bench.cancel(claim.hold.execution, CancelCause::User, at(11)).await.unwrap();
     assert!(heard(Wake::Cancel), "a request to stop");
     bench.end(&claim, Ending::Cancelled, 12).await;
     let edit = Change::Edit(Box::new(every("a", 5)));

@@ -46,33 +46,18 @@ pub(crate) async fn a_slot_lost_too_often_is_a_dead_letter(bench: &Bench) {
 }
 
 pub(crate) async fn losses_use_up_no_retry(bench: &Bench) {
-    bench
-        .create(JobSpec {
-            retry: retry::Policy::up_to(1),
-            ..once("a", 10)
-        })
-        .await;
+    bench.create(JobSpec { retry: retry::Policy::up_to(1), ..once("a", 10) }).await;
     bench.start(10).await;
     bench.reap(at(40), 9).await.unwrap();
     let claim = bench.start(40).await;
     bench.end(&claim, Ending::TimedOut, 41).await;
     let claim = bench.start(100).await;
-    assert_eq!(
-        (
-            claim.execution.attempt,
-            claim.execution.retry,
-            claim.execution.lost
-        ),
-        (3, 1, 1)
-    );
+    assert_eq!((claim.execution.attempt, claim.execution.retry, claim.execution.lost), (3, 1, 1));
 }
 
 pub(crate) async fn a_run_far_over_its_time_is_taken_from_a_worker_that_renews(bench: &Bench) {
     bench
-        .create(JobSpec {
-            max_execution_time: Some(Duration::from_mins(1)),
-            ..once("a", 10)
-        })
+        .create(JobSpec { max_execution_time: Some(Duration::from_mins(1)), ..once("a", 10) })
         .await;
     let claim = bench.start(10).await;
     for second in [30, 50, 70, 90] {
@@ -95,21 +80,13 @@ pub(crate) async fn reaping_keeps_to_its_limit(bench: &Bench) {
     bench.take(10).await;
     let reaped = bench.reap(at(50), 2).await.unwrap();
     assert_eq!(reaped.ended.len(), 2);
-    assert!(
-        reaped.next.is_some_and(|next| next <= at(50)),
-        "more is due"
-    );
+    assert!(reaped.next.is_some_and(|next| next <= at(50)), "more is due");
     let reaped = bench.reap(at(50), 2).await.unwrap();
     assert_eq!((reaped.ended.len(), reaped.next), (1, None));
 }
 
 pub(crate) async fn runs_of_one_job_that_are_lost_together_all_count(bench: &Bench) {
-    let job = bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::Concurrent,
-            ..every("a", 10)
-        })
-        .await;
+    let job = bench.create(JobSpec { overlap: OverlapPolicy::Concurrent, ..every("a", 10) }).await;
     for second in [10, 20, 30] {
         bench.fire(second).await;
     }
@@ -133,12 +110,7 @@ pub(crate) async fn a_lost_run_that_was_asked_to_stop_does_not_come_back(bench: 
 }
 
 pub(crate) async fn what_waits_behind_a_lost_run_waits_on(bench: &Bench) {
-    bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::QUEUE,
-            ..every("a", 10)
-        })
-        .await;
+    bench.create(JobSpec { overlap: OverlapPolicy::QUEUE, ..every("a", 10) }).await;
     bench.start(10).await;
     bench.fire(20).await;
     bench.reap(at(40), 9).await.unwrap();

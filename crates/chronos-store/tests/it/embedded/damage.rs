@@ -94,9 +94,7 @@ async fn an_unreadable_job_does_not_keep_the_ends_of_others_from_being_recorded(
     bench.fire(10).await;
     let claims = bench.take(10).await;
     damage(&kv, job_id("bad"), 1);
-    let ends = claims
-        .iter()
-        .map(|claim| finish(claim.hold, Ending::Success, 11));
+    let ends = claims.iter().map(|claim| finish(claim.hold, Ending::Success, 11));
     let answers = bench.finish(ends.collect(), at(11)).await.unwrap();
     for (claim, answer) in claims.iter().zip(answers) {
         if claim.spec.id == job_id("bad") {
@@ -146,9 +144,6 @@ async fn a_record_of_a_newer_program_is_refused_in_words() {
     }
     let error = bench.job(job_id("a")).await.unwrap_err().to_string();
     assert!(error.contains("version 9"), "{error}");
-    let other = JobSpec {
-        id: job_id("b"),
-        ..every("b", 10)
-    };
+    let other = JobSpec { id: job_id("b"), ..every("b", 10) };
     bench.create(other).await;
 }

@@ -48,10 +48,7 @@ async fn busy(bench: &Bench) -> Work {
 /// Every verb that writes, by number; `None` past the last. At 45 s each has something to do.
 async fn verb(store: &dyn Store, work: &Work, number: usize) -> Option<Result<(), Error>> {
     let (now, id) = (at(45), job_id("a"));
-    let edit = Change::Edit(Box::new(JobSpec {
-        name: "z".into(),
-        ..every("a", 7)
-    }));
+    let edit = Change::Edit(Box::new(JobSpec { name: "z".into(), ..every("a", 7) }));
     let pause = Change::Pause { note: None };
     let holds: Vec<_> = work.running.iter().map(|claim| claim.hold).collect();
     let failed = Ending::Failed(Failure::transient("down"));
@@ -77,10 +74,7 @@ async fn verb(store: &dyn Store, work: &Work, number: usize) -> Option<Result<()
         }
         13 => store.delete_policy(policy().id).await,
         14 => {
-            let renamed = QuietHours {
-                name: "other".into(),
-                ..policy()
-            };
+            let renamed = QuietHours { name: "other".into(), ..policy() };
             store.put_policy(renamed).await
         }
         15 => store.save_checkpoint(&holds[0], vec![1, 2, 3]).await,
@@ -100,10 +94,7 @@ async fn a_verb_whose_commit_fails_changes_nothing_and_can_be_repeated() {
         let Some(failed) = verb(&*bench, &work, number).await else {
             break;
         };
-        assert!(
-            matches!(failed, Err(Error::Unavailable(_))),
-            "verb {number}: {failed:?}"
-        );
+        assert!(matches!(failed, Err(Error::Unavailable(_))), "verb {number}: {failed:?}");
         before.assert_same(&bench.answers().await);
         assert_eq!(verb(&*bench, &work, number).await, Some(Ok(())));
         let after = bench.compare_with_twin().await;

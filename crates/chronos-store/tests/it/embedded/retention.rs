@@ -14,14 +14,9 @@ use crate::shared_kv::SharedKv;
 
 async fn keeping(executions: u32) -> (Bench, SharedKv<MemoryKv>) {
     let kv = SharedKv::new(MemoryKv::new());
-    let retention = Retention {
-        executions_per_job: executions.try_into().ok(),
-        audit_events: None,
-    };
-    let engine = Forgetful {
-        kv: kv.clone(),
-        retention,
-    };
+    let retention =
+        Retention { executions_per_job: executions.try_into().ok(), audit_events: None };
+    let engine = Forgetful { kv: kv.clone(), retention };
     (Bench::new(engine).await, kv)
 }
 
@@ -51,10 +46,7 @@ async fn the_newest_executions_of_each_job_are_kept() {
     assert_eq!(slots(&bench, "b").await, [80, 60, 40].map(at));
     assert_eq!(bench.dead_letters(None, 99).await.unwrap().len(), 6);
     let oldest = oldest.unwrap().id;
-    assert_eq!(
-        bench.execution(oldest).await,
-        Err(Error::NoSuchExecution(oldest))
-    );
+    assert_eq!(bench.execution(oldest).await, Err(Error::NoSuchExecution(oldest)));
     let tally = bench.job(job_id("a")).await.unwrap().standing.tally;
     assert_eq!(tally.failed, 8, "what happened is counted all the same");
 }
@@ -62,20 +54,13 @@ async fn the_newest_executions_of_each_job_are_kept() {
 #[tokio::test]
 async fn a_step_that_ends_many_keeps_to_the_bound() {
     let (bench, _) = keeping(2).await;
-    bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::Concurrent,
-            ..every("a", 10)
-        })
-        .await;
+    bench.create(JobSpec { overlap: OverlapPolicy::Concurrent, ..every("a", 10) }).await;
     for second in [10, 20, 30, 40] {
         bench.fire(second).await;
     }
     let claims = bench.take(40).await;
     let refused = Ending::Failed(Failure::permanent("no"));
-    let ends = claims
-        .iter()
-        .map(|claim| finish(claim.hold, refused.clone(), 41));
+    let ends = claims.iter().map(|claim| finish(claim.hold, refused.clone(), 41));
     bench.finish(ends.collect(), at(41)).await.unwrap();
     assert_eq!(slots(&bench, "a").await, [40, 30].map(at));
     assert_eq!(bench.dead_letters(None, 9).await.unwrap().len(), 2);
@@ -89,21 +74,13 @@ async fn a_step_that_ends_many_keeps_to_the_bound() {
 #[tokio::test]
 async fn a_deleted_job_leaves_nothing_behind() {
     let (bench, kv) = keeping(5).await;
-    bench
-        .create(JobSpec {
-            overlap: OverlapPolicy::QUEUE,
-            ..every("a", 10)
-        })
-        .await;
+    bench.create(JobSpec { overlap: OverlapPolicy::QUEUE, ..every("a", 10) }).await;
     let first = bench.start(10).await;
     bench.end(&first, Ending::Success, 11).await;
     let running = bench.start(20).await;
     bench.fire(30).await;
     let waiting = bench.rows(job_id("a")).await.remove(0);
-    bench
-        .save_checkpoint(&running.hold, b"half".to_vec())
-        .await
-        .unwrap();
+    bench.save_checkpoint(&running.hold, b"half".to_vec()).await.unwrap();
     bench.delete_job(job_id("a"), at(31)).await.unwrap();
     bench.end(&running, Ending::Success, 32).await;
     let executions = [first.hold.execution, running.hold.execution, waiting.id];
@@ -116,10 +93,7 @@ async fn a_deleted_job_leaves_nothing_behind() {
 #[tokio::test]
 async fn about_the_newest_decisions_are_kept_and_the_count_goes_on() {
     let kv = SharedKv::new(MemoryKv::new());
-    let retention = Retention {
-        executions_per_job: None,
-        audit_events: Some(10),
-    };
+    let retention = Retention { executions_per_job: None, audit_events: Some(10) };
     let mut bench = Bench::new(Forgetful { kv, retention }).await;
     bench.create(every("a", 10)).await;
     for second in (10..=500).step_by(10) {

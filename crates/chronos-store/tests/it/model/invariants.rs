@@ -41,9 +41,7 @@ fn assert_each_slot_runs_once(answers: &Answers) {
             assert_eq!(row.attempt, attempt, "attempts are counted: {attempts:#?}");
         }
         let earlier = &attempts[..attempts.len() - 1];
-        let ended = earlier
-            .iter()
-            .all(|row| !row.is_live() && row.status() != "SUCCESS");
+        let ended = earlier.iter().all(|row| !row.is_live() && row.status() != "SUCCESS");
         assert!(ended, "a next attempt follows a failed one: {attempts:#?}");
     }
     let mut fired = BTreeSet::new();
@@ -95,10 +93,7 @@ pub(super) fn assert_no_slot_is_lost(answers: &Answers, job: &Job) {
     let rows = answers.executions[&job.spec.id].iter();
     let scheduled = rows.filter(|row| row.trigger.is_scheduled());
     let slots: BTreeSet<Timestamp> = scheduled.map(|row| row.slot).collect();
-    let decisions = answers
-        .audit
-        .iter()
-        .filter(|event| event.job == job.spec.id);
+    let decisions = answers.audit.iter().filter(|event| event.job == job.spec.id);
     let ranges: Vec<Slots> = decisions
         .filter_map(|event| match &event.decision {
             Decision::Skipped { slots, .. } => Some(*slots),

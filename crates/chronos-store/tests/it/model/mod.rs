@@ -20,9 +20,7 @@ use world::World;
 
 /// Runs random histories on stores that `open` makes.
 pub(crate) fn check<F: Future<Output = Bench>>(open: impl Fn() -> F) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut runner = TestRunner::new(Config {
         failure_persistence: None,
         max_shrink_iters: 10_000,

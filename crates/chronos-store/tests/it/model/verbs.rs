@@ -174,14 +174,6 @@ fn traits() -> impl Strategy<Value = Traits> {
     let rest = (jitter, 0..3_u32, max_execution_time, any::<bool>());
     (cadence, overlap, catch_up, rest).prop_map(|(cadence, overlap, catch_up, rest)| {
         let (jitter, max_retry, max_execution_time, quiet) = rest;
-        Traits {
-            cadence,
-            overlap,
-            catch_up,
-            jitter,
-            max_retry,
-            max_execution_time,
-            quiet,
-        }
+        Traits { cadence, overlap, catch_up, jitter, max_retry, max_execution_time, quiet }
     })
 }

@@ -141,9 +141,7 @@ impl World {
 
     async fn amend(&self, job: &Job, change: Change) -> bool {
         let expected = Some(job.spec.version);
-        let amended = self
-            .bench
-            .amend_job(job.spec.id, change, expected, at(self.second));
+        let amended = self.bench.amend_job(job.spec.id, change, expected, at(self.second));
         accepted(amended.await)
     }
 
@@ -164,10 +162,7 @@ impl World {
         let claimed = self.bench.claim(&worker, terms(self.second), limit);
         let claimed = claimed.await.unwrap();
         let more = claimed.next.is_some_and(|next| next <= now);
-        assert!(
-            !more || claimed.claims.len() == limit,
-            "nothing due is left"
-        );
+        assert!(!more || claimed.claims.len() == limit, "nothing due is left");
         for claim in &claimed.claims {
             let before = self.answers.rows().find(|row| row.id == claim.execution.id);
             let before = before.unwrap();
