@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chronos_core::audit::{AuditEvent, Decision, Slots};
 use chronos_core::execution::{CancelCause, SkipReason, State};
 use chronos_core::policy::retry::Class;
+use chronos_core::policy::{CatchUpPolicy, OverlapPolicy};
 use chronos_core::{Execution, ExecutionId, Store, Timestamp};
 
 use super::ledger::{Call, Outcome, SlotKey, slot_of};
@@ -192,6 +193,9 @@ impl Case {
             let hopeless =
                 matches!(last.state, State::Failed(..) | State::TimedOut(_) | State::Stuck(_));
             if let Some(dead) = dead {
+                self.require(!is_given_up_early(record, last), || {
+                    format!("I4: given up too early: {last:?}")
+                });
                 self.require(dead.contains(&last.id) == hopeless, || {
                     format!("dead letters are wrong about {last:?}")
                 });
@@ -279,6 +283,25 @@ impl Case {
             if !self.rows.contains_key(execution) {
                 self.wrong.push(format!("I2: a call for {execution}, which is not recorded"));
             }
+        }
+    }
+}
+
+/// Whether an existing job should have tried the slot once more.
+fn is_given_up_early(record: &JobRecord, last: &Execution) -> bool {
+    let specs = || record.versions.iter().map(|version| &version.spec);
+    match goes_on(last) {
+        None => false,
+        Some(Loss::Interrupted) => true,
+        Some(Loss::Lost) => last.lost < 3,
+        // A run that waits behind takes the place of a retry.
+        Some(Loss::Failed) => {
+            let none_waits = specs().all(|spec| {
+                let queues =
+                    matches!(spec.overlap, OverlapPolicy::Queue(_) | OverlapPolicy::Replace);
+                !queues && spec.catch_up == CatchUpPolicy::Skip
+            });
+            none_waits && specs().all(|spec| last.retry < spec.retry.max_retry)
         }
     }
 }

@@ -26,7 +26,7 @@ use script::Script;
 use stage::Stage;
 
 /// Histories in one run of the test; `CHRONOS_WORLD_HISTORIES` asks for another number.
-const HISTORIES: u64 = 4_000;
+const HISTORIES: u64 = 3_000;
 
 /// What must happen in some history.
 const NEEDED: &[&str] = &[

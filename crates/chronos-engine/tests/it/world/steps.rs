@@ -7,7 +7,7 @@ use chronos_core::audit::Decision;
 use chronos_core::execution::Failure;
 use chronos_core::plan::Ending;
 use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, retry};
-use chronos_core::store::{Claim, Finish, Terms};
+use chronos_core::store::{Claim, Error, Finish, Renewal, Terms};
 use chronos_core::{Schedule, Store, Timestamp, WorkerId};
 
 use super::lab::{LEASE, Lab, seconds};
@@ -27,6 +27,29 @@ async fn finish(lab: &Lab, claims: &[Claim], ending: Ending, at: Timestamp) {
     });
     let answers = lab.store.finish(finishes.collect(), at).await.unwrap();
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_that_was_handed_back_is_worth_nothing() {
+    let lab = Lab::new();
+    let now = lab.now();
+    let job = lab.job("job", lab.every(60), |_| {}, || async {}).await;
+    lab.store.run_now(job.spec.id, now).await.unwrap();
+    let stale = claim(&lab, now).await[0].hold;
+    lab.store.release(&[stale], now).await.unwrap();
+    let taken = claim(&lab, now).await;
+    assert_eq!(taken[0].hold.execution, stale.execution);
+    assert!(taken[0].hold.token > stale.token);
+
+    let terms = Terms { now, lease: LEASE };
+    let renewals = lab.store.renew(&[stale], terms).await.unwrap();
+    assert_eq!(renewals, [Renewal::Lost]);
+    lab.store.release(&[stale], now).await.unwrap();
+    assert!(lab.store.save_checkpoint(&stale, vec![]).await.is_err());
+    let late = Finish { hold: stale, ending: Ending::Success, at: now, log: None };
+    let answers = lab.store.finish(vec![late], now).await.unwrap();
+    assert_eq!(answers, [Err(Error::LeaseLost(stale.execution))]);
+    finish(&lab, &taken, Ending::Success, now).await;
 }
 
 #[tokio::test(start_paused = true)]
