@@ -6,6 +6,7 @@ mod fleet;
 mod peer;
 mod process;
 mod report;
+mod store;
 
 use std::process::{Command, ExitCode};
 
@@ -13,7 +14,7 @@ use anyhow::{Context, bail};
 use report::Report;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 4] = ["core", "registration", "herd", "peer-herd"];
+const SCENARIOS: [&str; 5] = ["core", "store", "registration", "herd", "peer-herd"];
 
 fn main() -> anyhow::Result<ExitCode> {
     let scenario = std::env::args().nth(1);
@@ -30,6 +31,7 @@ fn main() -> anyhow::Result<ExitCode> {
 fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
     match name {
         "core" => core::measure(),
+        "store" => runtime()?.block_on(store::measure()),
         "registration" => runtime()?.block_on(fleet::registration()),
         "herd" => runtime()?.block_on(fleet::herd()),
         "peer-herd" => runtime()?.block_on(peer::herd()),
