@@ -21,6 +21,7 @@ pub(super) fn assert_hold(answers: &Answers) {
     for job in &answers.jobs {
         let rows = &answers.executions[&job.spec.id];
         assert_overlap(job, rows);
+        assert_counted(answers, job);
         assert_nobody_waits_for_nothing(job, rows);
         let standing = &job.standing;
         let (last, next) = (standing.last_slot, standing.next_slot);
@@ -62,6 +63,25 @@ fn active(rows: &[Execution]) -> usize {
 fn capacity(job: &Job) -> usize {
     let capacity = job.spec.overlap.capacity();
     capacity.map_or(usize::MAX, |most| most as usize)
+}
+
+/// What a job's tally says happened is what its executions and the decisions about it say.
+fn assert_counted(answers: &Answers, job: &Job) {
+    let rows = answers.executions[&job.spec.id].iter();
+    let succeeded = rows.filter(|row| row.status() == "SUCCESS").count() as u64;
+    let (mut fired, mut manual) = (0, 0);
+    for event in answers.audit.iter().filter(|it| it.job == job.spec.id) {
+        if let Decision::Fired { trigger, .. } = event.decision {
+            *(if trigger.is_scheduled() {
+                &mut fired
+            } else {
+                &mut manual
+            }) += 1;
+        }
+    }
+    let tally = &job.standing.tally;
+    let counted = (tally.succeeded, tally.fired, tally.manual);
+    assert_eq!(counted, (succeeded, fired, manual), "{job:#?}");
 }
 
 /// An edit may lower the capacity below what is alive; then nothing comes on top.

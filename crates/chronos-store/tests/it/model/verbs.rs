@@ -64,7 +64,7 @@ enum Cadence {
 }
 
 /// The names that jobs compete for.
-const NAMES: [&str; 3] = ["ant", "bee", "cow"];
+pub(super) const NAMES: [&str; 3] = ["ant", "bee", "cow"];
 
 impl Traits {
     pub(super) fn spec(&self, id: JobId, name: Pick, second: i64) -> JobSpec {

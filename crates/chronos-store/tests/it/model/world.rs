@@ -8,7 +8,7 @@ use chronos_core::store::{Error, Hold, Renewal, Result};
 use chronos_core::{Execution, ExecutionId, Job, JobId};
 
 use super::invariants;
-use super::verbs::{Step, Traits, Verb, policy, policy_id};
+use super::verbs::{NAMES, Step, Traits, Verb, policy, policy_id};
 use crate::answers::Answers;
 use crate::bench::{Bench, at, finish, job_id, terms, worker};
 
@@ -51,6 +51,7 @@ impl World {
             before.assert_same(&self.answers);
         }
         invariants::assert_hold(&self.answers);
+        self.assert_names_are_those_in_use().await;
         self.assert_absorbing();
     }
 
@@ -215,6 +216,15 @@ impl World {
         let row = rows.find(|row| row.id == hold.execution);
         let running = row.and_then(Execution::running);
         running.is_some_and(|running| running.lease.token == hold.token)
+    }
+
+    async fn assert_names_are_those_in_use(&self) {
+        for name in NAMES {
+            let mut jobs = self.answers.jobs.iter();
+            let user = jobs.find(|job| &*job.spec.name == name);
+            let named = self.bench.job_named("", name).await.unwrap();
+            assert_eq!(named.as_ref(), user, "{name}");
+        }
     }
 
     /// What is over stays as it ended.
