@@ -23,9 +23,11 @@ pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
     let start = Timestamp::EPOCH.after(Duration::from_hours(24 * 20_000));
     for number in 0..HERD {
         let mut chance = [0; 10];
-        chance[2..].copy_from_slice(&(number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+        chance[2..]
+            .copy_from_slice(&(number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
         let schedule = Schedule::cron("* * * * * *", Zone::UTC)?;
-        let spec = JobSpec::new(JobId::new(start, chance), &format!("herd-{number}"), schedule, start);
+        let spec =
+            JobSpec::new(JobId::new(start, chance), &format!("herd-{number}"), schedule, start);
         store.create_job(spec, start).await?;
     }
     let worker = WorkerId::new("measured");
@@ -61,7 +63,12 @@ pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
     let runs = f64::from(ROUNDS) * HERD as f64;
     let verbs = ["fire", "claim", "finish"].into_iter().zip(spent);
     let figures = verbs.map(|(verb, spent)| {
-        Figure::new(format!("store: {verb} a run"), spent.as_nanos() as f64 / runs, "ns", Goal::None)
+        Figure::new(
+            format!("store: {verb} a run"),
+            spent.as_nanos() as f64 / runs,
+            "ns",
+            Goal::None,
+        )
     });
     Ok(figures.collect())
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -76,12 +77,14 @@ impl Tick for Dispatcher {
         let room = shared.config.max_concurrency.saturating_sub(shared.roster.len());
         if room == 0 {
             // The next end rings the bell.
+            shared.bells.claiming.store(false, Ordering::Relaxed);
             return Ok(None);
         }
         let claimed_at = shared.clock.monotonic();
         let terms = Terms { now: shared.clock.now(), lease: shared.config.lease };
         let limit = room.min(shared.config.batch);
         let claimed = shared.store.claim(&shared.config.worker, terms, limit).await?;
+        shared.bells.claiming.store(!claimed.claims.is_empty(), Ordering::Relaxed);
         if !claimed.claims.is_empty() {
             if !self.may_begin(claimed_at) {
                 // Left alone they would be reaped, so a hand-back that fails only costs time.

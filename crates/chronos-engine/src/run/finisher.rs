@@ -1,6 +1,8 @@
 //! The finisher: reports the ends of runs to the store, many at a time.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chronos_core::plan::Ending;
@@ -34,19 +36,29 @@ impl Shared {
         };
         let finish = Finish { hold: entry.hold, ending, at, log: entry.context.take_log() };
         let ended = Ended { spec: entry.spec.clone(), finish };
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push_back(ended);
-        self.bells.finish.notify_one();
+        let mut waiting = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push_back(ended);
+        // Whoever finds others waiting need not ring: the finisher knows of them.
+        if waiting.len() == 1 {
+            self.bells.finish.notify_one();
+        }
     }
 }
 
 /// Reports the ends of runs to the store, a batch at a turn.
 pub struct Finisher {
     shared: Arc<Shared>,
+    /// Since when ends have waited for beginnings.
+    waiting_since: Option<Duration>,
 }
+
+/// Ends may wait for beginnings this long, and no more than this many.
+const PATIENCE: Duration = Duration::from_millis(100);
+const MOST_WAITING: usize = 8_192;
 
 impl Finisher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+        Self { shared, waiting_since: None }
     }
 
     fn next_batch(&self) -> Vec<Ended> {
@@ -60,6 +72,21 @@ impl Finisher {
         for end in batch.into_iter().rev() {
             ended.push_front(end);
         }
+    }
+
+    /// Whether ends should wait: in a second in which much begins, what begins is late and what ended
+    /// is not.
+    fn should_wait(&mut self) -> bool {
+        let bells = &self.shared.bells;
+        let busy = bells.planning.load(Ordering::Relaxed) || bells.claiming.load(Ordering::Relaxed);
+        let waiting = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner).len();
+        if !busy || waiting >= MOST_WAITING {
+            self.waiting_since = None;
+            return false;
+        }
+        let now = self.shared.clock.monotonic();
+        let since = *self.waiting_since.get_or_insert(now);
+        now.saturating_sub(since) < PATIENCE
     }
 
     /// Reports a batch; says whether there was any.
@@ -106,6 +133,9 @@ impl Tick for Finisher {
     }
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
+        if self.should_wait() {
+            return Ok(Some(self.shared.clock.now().after(Duration::from_millis(2))));
+        }
         Ok(self.report().await?.then(|| self.shared.clock.now()))
     }
 

@@ -117,6 +117,9 @@ pub(crate) struct Bells {
     pub(crate) keep: Arc<Notify>,
     pub(crate) finish: Arc<Notify>,
     pub(crate) reap: Arc<Notify>,
+    /// Set while there are slots to fire or executions to claim: beginnings go before ends.
+    pub(crate) planning: AtomicBool,
+    pub(crate) claiming: AtomicBool,
     /// Set when someone asked a run to stop: the keeper must not wait for its next heartbeat.
     pub(crate) stop_asked: Arc<AtomicBool>,
 }

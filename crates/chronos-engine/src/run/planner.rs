@@ -1,6 +1,7 @@
 //! The planner: fires the slots of due jobs.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use chronos_core::Timestamp;
@@ -28,7 +29,10 @@ impl Tick for Planner {
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
         let shared = &self.shared;
-        let fired = shared.store.fire_due(shared.clock.now(), shared.config.batch).await?;
+        let now = shared.clock.now();
+        let fired = shared.store.fire_due(now, shared.config.batch).await?;
+        let more = fired.next.is_some_and(|next| next <= now);
+        shared.bells.planning.store(more, Ordering::Relaxed);
         shared.observer.planned(&fired.planned);
         for (job, unreadable) in &fired.unreadable {
             error!(%job, error = %unreadable, "Job set aside: its record cannot be read");

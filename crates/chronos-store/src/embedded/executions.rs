@@ -8,7 +8,7 @@ use chronos_core::store::{Claim, Claimed, Error, Finish, Hold, Reaped, Renewal, 
 use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp, WorkerId};
 
 use super::keys::Key;
-use super::record::StandingRecord;
+use super::record::Place;
 use super::step::{Step, asked_to_stop, readable};
 
 impl Step<'_> {
@@ -89,8 +89,8 @@ impl Step<'_> {
         Ok(answers)
     }
 
-    /// The job of a live execution and its record; `None` when the job was deleted.
-    fn owner(&mut self, job: JobId) -> Result<Option<(Job, StandingRecord)>> {
+    /// The job of a live execution and its place; `None` when the job was deleted.
+    fn owner(&mut self, job: JobId) -> Result<Option<(Job, Place)>> {
         match self.load(job) {
             Ok(loaded) => Ok(Some(loaded)),
             Err(Error::NoSuchJob(_)) => Ok(None),
@@ -102,7 +102,7 @@ impl Step<'_> {
     fn conclude(
         &mut self,
         execution: &Execution,
-        mut owner: Option<(Job, StandingRecord)>,
+        mut owner: Option<(Job, Place)>,
         (ending, at): (Ending, Timestamp),
         log: Option<Arc<str>>,
     ) -> Result<Execution> {
@@ -115,7 +115,7 @@ impl Step<'_> {
         let Some(concluded) = concluded else {
             return Err(Error::LeaseLost(execution.id));
         };
-        self.put_past(&concluded.ended, owner.as_mut().map(|(_, record)| record))?;
+        self.put_past(&concluded.ended, owner.as_mut().map(|(_, place)| place))?;
         if concluded.dead_letter && owner.is_some() {
             self.put(&Key::DeadLetter(execution.id), &())?;
         }
@@ -123,10 +123,10 @@ impl Step<'_> {
         if let Some(again) = concluded.again {
             self.put_live(again)?;
         }
-        if let (Some((mut job, mut record)), Some(standing)) = (owner, concluded.standing) {
+        if let (Some((mut job, place)), Some(standing)) = (owner, concluded.standing) {
             job.standing = standing;
             self.follow_up(&mut job)?;
-            self.put_standing(&job, &mut record);
+            self.put_standing(job, place);
         }
         Ok(concluded.ended)
     }
@@ -192,12 +192,12 @@ impl Step<'_> {
         if !execution.is_live() {
             return Ok(());
         }
-        let Some((mut job, mut record)) = self.owner(execution.job)? else {
+        let Some((mut job, mut place)) = self.owner(execution.job)? else {
             return self.ask_to_stop(&execution, cause, None);
         };
-        self.ask_to_stop(&execution, cause, Some(&mut record))?;
+        self.ask_to_stop(&execution, cause, Some(&mut place))?;
         self.follow_up(&mut job)?;
-        self.put_standing(&job, &mut record);
+        self.put_standing(job, place);
         Ok(())
     }
 

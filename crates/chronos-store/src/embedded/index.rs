@@ -4,16 +4,26 @@
 //! does. The records are the truth; the index is rebuilt from them at start and after a failed write.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use chronos_core::execution::State;
 use chronos_core::policy::QuietHours;
-use chronos_core::{Execution, ExecutionId, JobId, JobSpec, PolicyId, Timestamp};
+use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Specs kept decoded; past this many the cache starts anew.
-const SPECS: usize = 65_536;
+use super::record::Place;
+
+/// Jobs kept decoded; past this many the cache starts anew, between two steps.
+const HOT: usize = 65_536;
+
+/// A job that fired lately, decoded.
+#[derive(Debug)]
+pub(super) struct Hot {
+    pub(super) job: Job,
+    pub(super) place: Place,
+    /// Whether the step under way has changed where it stands.
+    pub(super) changed: bool,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -21,7 +31,7 @@ pub(super) struct Index {
     ready: BTreeSet<(Timestamp, ExecutionId)>,
     live: FxHashMap<ExecutionId, Execution>,
     live_of: FxHashMap<JobId, SmallVec<[ExecutionId; 2]>>,
-    specs: FxHashMap<JobId, Arc<JobSpec>>,
+    pub(super) hot: FxHashMap<JobId, Hot>,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     pub(super) jobs: u64,
     running: u64,
@@ -120,18 +130,10 @@ impl Index {
         (self.live.len() as u64 - self.running, self.running)
     }
 
-    pub(super) fn spec(&self, job: JobId) -> Option<&Arc<JobSpec>> {
-        self.specs.get(&job)
-    }
-
-    pub(super) fn put_spec(&mut self, spec: &Arc<JobSpec>) {
-        if self.specs.len() >= SPECS {
-            self.specs.clear();
+    /// Makes room for jobs that fire; only between steps, because a step's changes live here first.
+    pub(super) fn cool_down(&mut self) {
+        if self.hot.len() >= HOT {
+            self.hot.clear();
         }
-        self.specs.insert(spec.id, spec.clone());
-    }
-
-    pub(super) fn forget_spec(&mut self, job: JobId) {
-        self.specs.remove(&job);
     }
 }

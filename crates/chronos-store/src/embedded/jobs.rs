@@ -4,11 +4,11 @@ use chronos_core::audit::Decision;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change, Live};
 use chronos_core::policy::QuietHours;
-use chronos_core::store::{Error, Fired, Planned, Result, Wake};
+use chronos_core::store::{Error, Fired, Planned, Result};
 use chronos_core::{Execution, Job, JobId, JobSpec};
 
 use super::keys::Key;
-use super::record::StandingRecord;
+use super::record::{Place, StandingRecord};
 use super::step::{Step, readable};
 
 /// Records that one planning step may write before it leaves the rest to the next.
@@ -24,11 +24,11 @@ impl Step<'_> {
         self.take_name(&job.spec)?;
         // The cache fills with jobs that fire, not with jobs that merely exist.
         self.put(&Key::Spec(job.spec.id), job.spec.as_ref())?;
-        let standing = job.standing.clone();
-        self.put_standing(&job, &mut StandingRecord { due: None, kept: 0, standing });
+        let place = Place { due: job.due_at(), kept: 0 };
+        self.state.index.move_due(job.spec.id, None, place.due);
+        self.put(&Key::Standing(job.spec.id), &StandingRecord { place, standing: &job.standing })?;
         self.decide(job.spec.id, Decision::Created);
         self.state.index.jobs += 1;
-        self.wake(Wake::Job);
         Ok(job)
     }
 
@@ -55,7 +55,7 @@ impl Step<'_> {
         change: Change,
         expected: Option<u64>,
     ) -> Result<Job> {
-        let (mut job, mut record) = self.load(id)?;
+        let (mut job, mut place) = self.load(id)?;
         let current = job.spec.version;
         if let Some(expected) = expected.filter(|expected| *expected != current) {
             let name = job.spec.name.to_string();
@@ -72,20 +72,19 @@ impl Step<'_> {
                 self.take_name(&amended.spec)?;
                 self.delete(&Key::Name(&job.spec.owner, &job.spec.name));
             }
-            self.put_spec(&amended.spec)?;
+            self.put(&Key::Spec(id), amended.spec.as_ref())?;
         }
         job.spec = amended.spec;
-        self.apply(&mut job, &mut record, &amended.plan)?;
+        self.apply(&mut job, &mut place, &amended.plan)?;
         self.follow_up(&mut job)?;
-        self.put_standing(&job, &mut record);
-        self.wake(Wake::Job);
+        self.put_standing(job.clone(), place);
         Ok(job)
     }
 
     pub(super) fn delete_job(&mut self, id: JobId) -> Result<()> {
-        let (job, record) = self.load(id)?;
-        self.state.index.move_due(id, record.due, None);
-        self.state.index.forget_spec(id);
+        let (job, place) = self.load(id)?;
+        self.state.index.move_due(id, place.due, None);
+        self.state.index.hot.remove(&id);
         self.state.index.jobs -= 1;
         for key in [
             Key::Spec(id),
@@ -119,7 +118,7 @@ impl Step<'_> {
             else {
                 break;
             };
-            let (mut job, mut record) = match readable(self.load(id))? {
+            let (mut job, mut place) = match readable(self.load(id))? {
                 Ok(loaded) => loaded,
                 Err(unreadable) => {
                     self.state.index.move_due(id, Some(due), None);
@@ -133,22 +132,25 @@ impl Step<'_> {
                 plan::plan(&job, &Live { executions: &executions, quiet_hours }, self.now)
             };
             rows += plan.executions.len();
-            self.apply(&mut job, &mut record, &plan)?;
-            fired.planned.push(Planned { spec: job.spec, plan });
+            self.apply(&mut job, &mut place, &plan)?;
+            let spec = job.spec.clone();
+            self.put_standing(job, place);
+            fired.planned.push(Planned { spec, plan });
         }
         fired.next = self.state.index.first_due().map(|(due, _)| due);
         Ok(fired)
     }
 
     pub(super) fn run_now(&mut self, id: JobId) -> Result<Execution> {
-        let (mut job, mut record) = self.load(id)?;
+        let (mut job, mut place) = self.load(id)?;
         let plan = {
             let executions = self.state.index.live_of(id);
             let quiet_hours = self.quiet_hours(&job);
             plan::run_now(&job, &Live { executions: &executions, quiet_hours }, self.now)
         };
         let plan = plan.ok_or_else(|| Error::Overlap(job.spec.name.to_string()))?;
-        self.apply(&mut job, &mut record, &plan)?;
+        self.apply(&mut job, &mut place, &plan)?;
+        self.put_standing(job, place);
         let run = plan.executions.into_iter().last();
         run.ok_or_else(|| Error::Corrupt("a manual run planned nothing".into()))
     }

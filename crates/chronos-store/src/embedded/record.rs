@@ -40,13 +40,19 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 
 /// A job's standing with what the store itself needs to know beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StandingRecord {
+pub(super) struct StandingRecord<T = Standing> {
+    pub(super) place: Place,
+    /// Where the job stands.
+    pub(super) standing: T,
+}
+
+/// What the store itself needs to know of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
     /// When the job is due; kept so that a start need not read every spec.
     pub(super) due: Option<Timestamp>,
     /// How many past executions of the job are kept.
     pub(super) kept: u32,
-    /// Where the job stands.
-    pub(super) standing: Standing,
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::Retention;
 use super::audit;
 use super::index::Index;
 use super::keys::{Key, Table, job_in};
-use super::record::{StandingRecord, decode};
+use super::record::{Place, StandingRecord, decode};
 use super::step::readable;
 use crate::kv::{self, Kv, Order};
 
@@ -61,7 +61,7 @@ impl State {
             index.jobs += 1;
             // A record that cannot be read is set aside; its job is named when it is asked for.
             if let Ok(record) = decode::<StandingRecord>(value) {
-                index.move_due(job, None, record.due);
+                index.move_due(job, None, record.place.due);
             }
             Ok(())
         })?;
@@ -105,22 +105,21 @@ impl State {
         Ok(engine(self.kv.get(&key.encode()))?.is_some())
     }
 
-    pub(super) fn spec(&mut self, job: JobId) -> Result<Arc<JobSpec>> {
-        if let Some(spec) = self.index.spec(job) {
-            return Ok(spec.clone());
+    pub(super) fn spec(&self, job: JobId) -> Result<Arc<JobSpec>> {
+        if let Some(hot) = self.index.hot.get(&job) {
+            return Ok(hot.job.spec.clone());
         }
-        let spec: JobSpec = self.read(&Key::Spec(job))?.ok_or(Error::NoSuchJob(job))?;
-        let spec = Arc::new(spec);
-        self.index.put_spec(&spec);
-        Ok(spec)
+        self.read(&Key::Spec(job))?.map(Arc::new).ok_or(Error::NoSuchJob(job))
     }
 
-    /// The job and its record; an error when there is none.
-    pub(super) fn load(&mut self, job: JobId) -> Result<(Job, StandingRecord)> {
-        let record: StandingRecord =
-            self.read(&Key::Standing(job))?.ok_or(Error::NoSuchJob(job))?;
-        let spec = self.spec(job)?;
-        Ok((Job { spec, standing: record.standing.clone() }, record))
+    /// The job and its place; an error when there is none.
+    pub(super) fn load(&self, job: JobId) -> Result<(Job, Place)> {
+        if let Some(hot) = self.index.hot.get(&job) {
+            return Ok((hot.job.clone(), hot.place));
+        }
+        let record: Option<StandingRecord> = self.read(&Key::Standing(job))?;
+        let StandingRecord { place, standing } = record.ok_or(Error::NoSuchJob(job))?;
+        Ok((Job { spec: self.spec(job)?, standing }, place))
     }
 
     pub(super) fn job_named(&mut self, owner: &str, name: &str) -> Result<Option<Job>> {

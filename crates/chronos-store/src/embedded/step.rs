@@ -1,19 +1,18 @@
 //! A step: the writes of one verb, gathered and committed together or not at all.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::{CancelCause, SkipReason, State as Stage, Token};
 use chronos_core::plan::{Plan, Withdrawal, follow_up};
 use chronos_core::store::{Error, Result, Wake};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
-use rustc_hash::FxHashMap;
+use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp};
 use serde::Serialize;
 
 use super::audit;
+use super::index::Hot;
 use super::keys::{Key, execution_in, past_of};
-use super::record::{StandingRecord, encode};
+use super::record::{Place, StandingRecord, encode};
 use super::state::{State, engine};
 use crate::kv::{Batch, Order};
 
@@ -22,9 +21,9 @@ pub(super) struct Step<'a> {
     pub(super) now: Timestamp,
     batch: Batch,
     events: Vec<AuditEvent>,
-    /// Where jobs stand by this step: one that meets a job twice goes on from there, because the
-    /// engine does not see the batch before it is committed.
-    standings: FxHashMap<JobId, StandingRecord>,
+    /// Jobs that stand elsewhere by this step, in the order it met them. Where they stand is in the
+    /// index until the commit, because the engine does not see the batch before.
+    changed: Vec<JobId>,
     /// What a bounded store files with its jobs' past by this step.
     filed: Vec<(JobId, ExecutionId)>,
     wakes: Wakes,
@@ -64,16 +63,19 @@ impl State {
         verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
     ) -> Result<(T, Wakes)> {
         self.refresh()?;
+        self.index.cool_down();
+        let before = (self.index.first_due(), self.index.first_ready());
         let mut step = Step {
             state: self,
             now,
             batch: Batch::default(),
             events: Vec::new(),
-            standings: FxHashMap::default(),
+            changed: Vec::new(),
             filed: Vec::new(),
             wakes: Wakes::default(),
         };
         let outcome = verb(&mut step);
+        step.wake_for_earlier(before.0, before.1);
         let changed = step.changes_something();
         let outcome = outcome.and_then(|value| step.commit().map(|wakes| (value, wakes)));
         if let Err(error) = &outcome {
@@ -85,7 +87,7 @@ impl State {
 
 impl Step<'_> {
     fn changes_something(&self) -> bool {
-        !(self.batch.is_empty() && self.standings.is_empty() && self.events.is_empty())
+        !(self.batch.is_empty() && self.changed.is_empty() && self.events.is_empty())
     }
 
     fn commit(mut self) -> Result<Wakes> {
@@ -98,14 +100,35 @@ impl Step<'_> {
     }
 
     fn file_standings(&mut self) -> Result<()> {
-        for (job, mut record) in std::mem::take(&mut self.standings) {
-            if let Some(most) = self.state.retention.executions_per_job {
-                let excess = record.kept.saturating_sub(most.get());
-                record.kept -= self.drop_oldest(job, excess)?;
+        for job in std::mem::take(&mut self.changed) {
+            let most = self.state.retention.executions_per_job;
+            let kept = self.state.index.hot.get(&job).map_or(0, |hot| hot.place.kept);
+            let excess = most.map_or(0, |most| kept.saturating_sub(most.get()));
+            let dropped = self.drop_oldest(job, excess)?;
+            // A job that this step deleted stands nowhere.
+            if let Some(hot) = self.state.index.hot.get_mut(&job) {
+                hot.place.kept -= dropped;
+                hot.changed = false;
+                let record = StandingRecord { place: hot.place, standing: &hot.job.standing };
+                self.batch.put(Key::Standing(job).encode(), encode(&record)?);
             }
-            self.put(&Key::Standing(job), &record)?;
         }
         Ok(())
+    }
+
+    /// Wakes those who sleep until something is due, if something is due earlier now.
+    fn wake_for_earlier(
+        &mut self,
+        due: Option<(Timestamp, JobId)>,
+        ready: Option<(Timestamp, ExecutionId)>,
+    ) {
+        let earlier = |now: Option<Timestamp>, before: Option<Timestamp>| {
+            now.is_some_and(|now| before.is_none_or(|before| now < before))
+        };
+        let at = |first: Option<(Timestamp, JobId)>| first.map(|(at, _)| at);
+        self.wakes.job |= earlier(at(self.state.index.first_due()), at(due));
+        let at = |first: Option<(Timestamp, ExecutionId)>| first.map(|(at, _)| at);
+        self.wakes.execution |= earlier(at(self.state.index.first_ready()), at(ready));
     }
 
     fn file_events(&mut self) -> Result<()> {
@@ -137,68 +160,57 @@ impl Step<'_> {
         self.events.push(AuditEvent { sequence, at: self.now, job, decision });
     }
 
-    pub(super) fn wake(&mut self, wake: Wake) {
-        match wake {
-            Wake::Job => self.wakes.job = true,
-            Wake::Execution => self.wakes.execution = true,
-            Wake::Cancel => self.wakes.cancel = true,
-        }
-    }
-
     pub(super) fn next_token(&mut self) -> Token {
         self.state.token = Token(self.state.token.0 + 1);
         self.state.token
     }
 
-    pub(super) fn put_spec(&mut self, spec: &Arc<JobSpec>) -> Result<()> {
-        self.state.index.put_spec(spec);
-        self.put(&Key::Spec(spec.id), spec.as_ref())
-    }
-
-    /// The job and its record, as this step leaves them so far; an error when there is none.
-    pub(super) fn load(&mut self, job: JobId) -> Result<(Job, StandingRecord)> {
-        let Some(record) = self.standings.get(&job).cloned() else {
-            return self.state.load(job);
-        };
-        let spec = self.state.spec(job)?;
-        let standing = record.standing.clone();
-        Ok((Job { spec, standing }, record))
+    /// The job and its place, as this step leaves them so far; an error when there is none.
+    pub(super) fn load(&mut self, job: JobId) -> Result<(Job, Place)> {
+        let loaded = self.state.load(job)?;
+        self.state.index.hot.entry(job).or_insert_with(|| Hot {
+            job: loaded.0.clone(),
+            place: loaded.1,
+            changed: false,
+        });
+        Ok(loaded)
     }
 
     /// Keeps where the job stands and moves it in the order of due jobs.
-    pub(super) fn put_standing(&mut self, job: &Job, record: &mut StandingRecord) {
+    pub(super) fn put_standing(&mut self, job: Job, place: Place) {
         let due = job.due_at();
-        self.state.index.move_due(job.spec.id, record.due, due);
-        record.due = due;
-        record.standing.clone_from(&job.standing);
-        self.standings.insert(job.spec.id, record.clone());
+        self.state.index.move_due(job.spec.id, place.due, due);
+        let place = Place { due, ..place };
+        let id = job.spec.id;
+        let hot = Hot { job, place, changed: true };
+        let before = self.state.index.hot.insert(id, hot);
+        if before.is_none_or(|before| !before.changed) {
+            self.changed.push(id);
+        }
     }
 
     pub(super) fn put_live(&mut self, execution: Execution) -> Result<()> {
-        if execution.is_queued() && !execution.is_held() {
-            self.wake(Wake::Execution);
-        }
         self.put(&Key::Live(execution.id), &execution)?;
         self.state.index.put_live(execution);
         Ok(())
     }
 
-    /// Files an execution that is over with its job's past. `record` counts what is kept, and is put
+    /// Files an execution that is over with its job's past. `place` counts what is kept, and is put
     /// afterwards; `None` when the job is gone.
     pub(super) fn put_past(
         &mut self,
         execution: &Execution,
-        record: Option<&mut StandingRecord>,
+        place: Option<&mut Place>,
     ) -> Result<()> {
         if self.state.index.take_live(execution.id).is_some() {
             self.delete(&Key::Live(execution.id));
         }
         let bounded = self.state.retention.executions_per_job.is_some();
-        match record {
+        match place {
             // A bounded store keeps no past for jobs that nobody can ask about by name.
             None if bounded => return Ok(()),
             None => {}
-            Some(record) => record.kept = record.kept.saturating_add(1),
+            Some(place) => place.kept = place.kept.saturating_add(1),
         }
         if bounded {
             self.filed.push((execution.job, execution.id));
@@ -235,18 +247,13 @@ impl Step<'_> {
         Ok(u32::try_from(oldest.len()).unwrap_or(u32::MAX))
     }
 
-    /// Makes a plan so.
-    pub(super) fn apply(
-        &mut self,
-        job: &mut Job,
-        record: &mut StandingRecord,
-        plan: &Plan,
-    ) -> Result<()> {
+    /// Makes a plan so; the caller puts where the job stands.
+    pub(super) fn apply(&mut self, job: &mut Job, place: &mut Place, plan: &Plan) -> Result<()> {
         job.standing.clone_from(&plan.standing);
         for withdrawal in &plan.withdrawals {
             match withdrawal {
-                Withdrawal::Skip(id, reason) => self.skip(*id, reason, record)?,
-                Withdrawal::Cancel(id, cause) => self.cancel(*id, *cause, Some(&mut *record))?,
+                Withdrawal::Skip(id, reason) => self.skip(*id, reason, place)?,
+                Withdrawal::Cancel(id, cause) => self.cancel(*id, *cause, Some(&mut *place))?,
                 Withdrawal::Hold(id) => self.hold(*id, true)?,
             }
         }
@@ -254,7 +261,7 @@ impl Step<'_> {
             if execution.is_live() {
                 self.put_live(execution.clone())?;
             } else {
-                self.put_past(execution, Some(&mut *record))?;
+                self.put_past(execution, Some(&mut *place))?;
             }
         }
         for decision in &plan.decisions {
@@ -263,21 +270,15 @@ impl Step<'_> {
         if !plan.withdrawals.is_empty() {
             self.follow_up(job)?;
         }
-        self.put_standing(job, record);
         Ok(())
     }
 
-    fn skip(
-        &mut self,
-        id: ExecutionId,
-        reason: &SkipReason,
-        record: &mut StandingRecord,
-    ) -> Result<()> {
+    fn skip(&mut self, id: ExecutionId, reason: &SkipReason, place: &mut Place) -> Result<()> {
         let Some(mut execution) = self.state.index.live(id).cloned() else {
             return Ok(());
         };
         execution.state = Stage::Skipped { reason: reason.clone(), at: self.now };
-        self.put_past(&execution, Some(record))
+        self.put_past(&execution, Some(place))
     }
 
     pub(super) fn hold(&mut self, id: ExecutionId, held: bool) -> Result<()> {
@@ -293,14 +294,14 @@ impl Step<'_> {
         &mut self,
         execution: &Execution,
         cause: CancelCause,
-        record: Option<&mut StandingRecord>,
+        place: Option<&mut Place>,
     ) -> Result<()> {
         if asked_to_stop(execution) {
             return Ok(());
         }
         let (job, execution) = (execution.job, execution.id);
         self.decide(job, Decision::CancelRequested { execution, cause });
-        self.cancel(execution, cause, record)
+        self.cancel(execution, cause, place)
     }
 
     /// Cancels a live execution: at once while it waits, by request while it runs. Says nothing about
@@ -309,7 +310,7 @@ impl Step<'_> {
         &mut self,
         id: ExecutionId,
         cause: CancelCause,
-        record: Option<&mut StandingRecord>,
+        place: Option<&mut Place>,
     ) -> Result<()> {
         let Some(mut execution) = self.state.index.live(id).cloned() else {
             return Ok(());
@@ -317,13 +318,13 @@ impl Step<'_> {
         if let Stage::Running(running) = &mut execution.state {
             if running.cancel.is_none() {
                 running.cancel = Some(cause);
-                self.wake(Wake::Cancel);
+                self.wakes.cancel = true;
                 self.put_live(execution)?;
             }
             return Ok(());
         }
         execution.state = Stage::Cancelled { run: None, cause, at: self.now };
-        self.put_past(&execution, record)
+        self.put_past(&execution, place)
     }
 
     /// Lets the job's other executions go on after one is gone.
@@ -334,7 +335,6 @@ impl Step<'_> {
         }
         if let Some(next) = after.next_slot {
             job.standing.next_slot = Some(next);
-            self.wake(Wake::Job);
         }
         if after.over {
             job.standing.enabled = false;

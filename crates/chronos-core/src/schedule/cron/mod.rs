@@ -9,6 +9,8 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 
 use chrono::{DateTime, NaiveDateTime};
@@ -138,12 +140,28 @@ impl Cron {
     /// 5000 and keeps 10 kB per expression.
     fn ask_croner(&self) -> Result<(), CronError> {
         let plain = syntax::for_croner(&self.expression)?;
-        let parser = CronParser::builder().sloppy_ranges(true).build();
-        parser.parse(&plain).map(drop).map_err(|reason| CronError::NotUnderstood {
-            expression: self.expression.clone(),
-            reason: reason.to_string().into(),
+        ACCEPTED.with_borrow_mut(|accepted| {
+            if accepted.contains(&plain) {
+                return Ok(());
+            }
+            let parser = CronParser::builder().sloppy_ranges(true).build();
+            parser.parse(&plain).map_err(|reason| CronError::NotUnderstood {
+                expression: self.expression.clone(),
+                reason: reason.to_string().into(),
+            })?;
+            accepted.truncate(REMEMBERED - 1);
+            accepted.push_front(plain);
+            Ok(())
         })
     }
+}
+
+/// Expressions that `croner` accepted lately: a fleet of jobs shares few, and asking takes longer than
+/// all the rest of making a job.
+const REMEMBERED: usize = 32;
+
+thread_local! {
+    static ACCEPTED: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
 }
 
 impl fmt::Debug for Cron {

@@ -72,11 +72,7 @@ fn assert_counted(answers: &Answers, job: &Job) {
     let (mut fired, mut manual) = (0, 0);
     for event in answers.audit.iter().filter(|it| it.job == job.spec.id) {
         if let Decision::Fired { trigger, .. } = event.decision {
-            *(if trigger.is_scheduled() {
-                &mut fired
-            } else {
-                &mut manual
-            }) += 1;
+            *(if trigger.is_scheduled() { &mut fired } else { &mut manual }) += 1;
         }
     }
     let tally = &job.standing.tally;
