@@ -81,9 +81,9 @@ fn plan_backlog(job: &Job, backlog: Duration) -> f64 {
 
 /// Nanoseconds a call, the best of five rounds: noise only ever adds.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-fn best<F: FnMut()>(calls: u32, mut begin: impl FnMut() -> F) -> f64 {
+fn best<F: FnMut()>(calls: u32, mut make: impl FnMut() -> F) -> f64 {
     let rounds = (0..5).map(|_| {
-        let mut call = begin();
+        let mut call = make();
         let begun = Instant::now();
         for _ in 0..calls {
             call();

@@ -68,7 +68,7 @@ mod tests {
         let policy = Policy {
             max_retry: 9,
             base: Duration::from_secs(10),
-            max_delay: Duration::from_secs(60),
+            max_delay: Duration::from_mins(1),
         };
         let job = JobId::new(Timestamp::EPOCH, [3; 10]);
         for (retry, seconds) in [(0, 10.0), (1, 20.0), (2, 40.0), (3, 60.0), (40, 60.0)] {

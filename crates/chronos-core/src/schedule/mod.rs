@@ -214,21 +214,18 @@ impl Schedule {
     /// The schedule in words, such as "at 09:00, Monday to Friday, Europe/Berlin".
     #[must_use]
     pub fn describe(&self) -> String {
-        let mut text = match &self.cadence {
+        let cadence = match &self.cadence {
             Cadence::Cron(cron) => cron.describe(),
             Cadence::Interval(interval) => interval.describe(),
             Cadence::OneShot(at) => format!("once at {at}"),
         };
-        if let Some(start) = self.start_at {
-            text += &format!(", from {start}");
-        }
-        if let Some(end) = self.end_at {
-            text += &format!(", until {end}");
-        }
-        if let Some(runs) = self.max_runs {
-            let plural = if runs.get() == 1 { "run" } else { "runs" };
-            text += &format!(", at most {runs} {plural}");
-        }
-        text
+        let start = self.start_at.map(|start| format!("from {start}"));
+        let end = self.end_at.map(|end| format!("until {end}"));
+        let runs = self.max_runs.map(|runs| match runs.get() {
+            1 => "at most 1 run".into(),
+            runs => format!("at most {runs} runs"),
+        });
+        let parts: Vec<String> = [Some(cadence), start, end, runs].into_iter().flatten().collect();
+        parts.join(", ")
     }
 }

@@ -14,7 +14,7 @@ use chronos_core::Timestamp;
 
 pub use level::Level;
 
-const HOUR: Duration = Duration::from_secs(3_600);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// An hour, a day, an ISO week, a month or a year of universal time.
 ///

@@ -26,7 +26,7 @@ use super::script::{Event, JobScript, ORIGIN, Script};
 /// Jobs that a history may have; more are not made.
 const MOST_JOBS: usize = 8;
 /// After the faults are over, what still runs must end within this.
-const DRAIN: Duration = Duration::from_secs(1_200);
+const DRAIN: Duration = Duration::from_mins(20);
 
 struct Seat {
     engine: Engine,
