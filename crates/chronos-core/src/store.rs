@@ -1,7 +1,7 @@
 //! The store port: the verbs that every store must offer, each one atomic step.
 //!
 //! The port lives here because its words are the domain's: what a step decides comes from
-//! [`crate::plan`], and a store only makes it so. `now` is always an argument, because a store does
+//! [`mod@crate::plan`], and a store only makes it so. `now` is always an argument, because a store does
 //! not know whose clock decides. One conformance suite, in `chronos-store`, says what each verb means.
 
 use std::sync::Arc;

@@ -48,7 +48,9 @@ impl Dispatcher {
     fn start(&self, claim: Claim, claimed_at: Duration) {
         let shared = &self.shared;
         let (spec, hold) = (claim.spec.clone(), claim.hold);
-        let deadline = spec.max_execution_time.map(|most| claimed_at.saturating_add(most));
+        // An answer may come long after its claim; the time that a run has begins with the run.
+        let begins = shared.clock.monotonic();
+        let deadline = spec.max_execution_time.map(|most| begins.saturating_add(most));
         let token = shared.runs.child_token();
         let context = JobContext::new(claim, token.clone(), shared.store.clone());
         let Target::Handler { name } = &spec.target;
@@ -84,7 +86,8 @@ impl Tick for Dispatcher {
         let terms = Terms { now: shared.clock.now(), lease: shared.config.lease };
         let limit = room.min(shared.config.batch);
         let claimed = shared.store.claim(&shared.config.worker, terms, limit).await?;
-        shared.bells.claiming.store(!claimed.claims.is_empty(), Ordering::Relaxed);
+        let more = claimed.next.is_some_and(|next| next <= terms.now);
+        shared.bells.claiming.store(more, Ordering::Relaxed);
         if !claimed.claims.is_empty() {
             if !self.may_begin(claimed_at) {
                 // Left alone they would be reaped, so a hand-back that fails only costs time.
