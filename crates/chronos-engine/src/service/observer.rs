@@ -1,6 +1,7 @@
 //! What the scheduler's engine does, told to the registry and the log.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, State};
 use chronos_core::policy::retry;
@@ -8,7 +9,7 @@ use chronos_core::store::{Claim, Planned};
 use chronos_core::{Execution, JobSpec, Timestamp};
 use tracing::{debug, info, warn};
 
-use super::registry::{JobRegistry, RunEnd};
+use super::registry::{JobRegistry, RunEnd, Wait};
 use crate::clock::Clock;
 use crate::handler::JobResult;
 use crate::run::Observer;
@@ -93,7 +94,20 @@ fn run_end(spec: &JobSpec, execution: &Execution) -> Option<RunEnd> {
         started_at,
         finished_at,
         next_run: next_from(spec, execution, finished_at),
+        wait: run.map(|run| wait_of(execution, run.started_at)),
     })
+}
+
+/// What lay between the slot of an execution and its start.
+fn wait_of(execution: &Execution, started_at: Timestamp) -> Wait {
+    let millis = |wait: Duration| u32::try_from(wait.as_millis()).unwrap_or(u32::MAX);
+    // A later attempt waits for its delay, not for jitter.
+    let jitter = if execution.attempt == 1 {
+        execution.run_at.since(execution.slot)
+    } else {
+        Duration::ZERO
+    };
+    Wait { jitter_ms: millis(jitter), queue_ms: millis(started_at.since(execution.run_at)) }
 }
 
 /// The slot after a run that ended at `end`, if the schedule counts from there and no further

@@ -50,6 +50,10 @@ pub struct JobStatus {
     pub last_finished: Option<DateTime<Utc>>,
     /// How long that run took, without jitter and waiting.
     pub last_duration_ms: Option<u64>,
+    /// How far jitter moved its start. Of runs in this process only, like the next one.
+    pub last_jitter_ms: Option<u64>,
+    /// How long it waited beyond its time until a worker took it.
+    pub last_queue_delay_ms: Option<u64>,
     /// How that run ended.
     pub last_result: Option<JobResult>,
     /// Its next slot; while it is paused, the slot that would be next.
@@ -102,6 +106,7 @@ struct Entry {
     last_result: Option<Box<JobResult>>,
     last_skip: Option<Box<(Timestamp, String)>>,
     last_duration_ms: Option<u64>,
+    last_wait: Option<Wait>,
     successes: u64,
     errors: u64,
     skips: u64,
@@ -239,6 +244,7 @@ impl JobRegistry {
             if let Some(entry) = of_job(&mut jobs, spec) {
                 entry.end(end.result, end.started_at, end.finished_at);
                 entry.next_run = end.next_run.or(entry.next_run);
+                entry.last_wait = end.wait.or(entry.last_wait);
             }
         }
     }
@@ -294,6 +300,14 @@ pub(super) struct RunEnd {
     pub(super) finished_at: Timestamp,
     /// The next slot, of a job that counts it from the end of this run.
     pub(super) next_run: Option<Timestamp>,
+    pub(super) wait: Option<Wait>,
+}
+
+/// What lay between a slot and the start of its run; a minute is much, so small numbers do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    pub(super) jitter_ms: u32,
+    pub(super) queue_ms: u32,
 }
 
 impl Entry {
@@ -314,6 +328,7 @@ impl Entry {
             last_result: last_result.map(Box::new),
             last_skip: last_skip.map(|(at, why)| Box::new((*at, why.to_string()))),
             last_duration_ms: tally.last_duration.map(whole_millis),
+            last_wait: None,
             successes: tally.succeeded,
             errors: tally.failed,
             skips: tally.skipped,
@@ -360,6 +375,8 @@ impl Entry {
             last_run: utc(self.last_run),
             last_finished: utc(self.last_finished),
             last_duration_ms: self.last_duration_ms,
+            last_jitter_ms: self.last_wait.map(|wait| wait.jitter_ms.into()),
+            last_queue_delay_ms: self.last_wait.map(|wait| wait.queue_ms.into()),
             last_result: self.last_result.as_deref().cloned(),
             next_run: utc(self.next_run),
             run_count: self.successes + self.errors + self.skips,

@@ -74,7 +74,11 @@ async fn the_delay_is_no_part_of_the_duration() {
     lab.until("13:30:00").await;
     let status = lab.status("spread");
     assert_eq!(status.last_duration_ms, Some(3_000));
-    assert_eq!(status.last_run, Some(utc(&book.lines()[0])), "the start of the run");
+    let began = utc(&book.lines()[0]);
+    assert_eq!(status.last_run, Some(began), "the start of the run");
+    let jitter = (began - utc("13:00:00")).num_milliseconds();
+    assert_eq!(status.last_jitter_ms.map(i64::try_from), Some(Ok(jitter)), "told apart");
+    assert_eq!(status.last_queue_delay_ms, Some(0));
 }
 
 #[tokio::test(start_paused = true)]
