@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt::{self, Display};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -212,7 +212,10 @@ struct Inner {
     spec: Arc<JobSpec>,
     execution: Execution,
     hold: Hold,
-    token: CancellationToken,
+    /// The parent of the run's token.
+    runs: Arc<CancellationToken>,
+    /// Made when someone first asks for it: most runs end before anyone does.
+    token: OnceLock<CancellationToken>,
     store: Arc<dyn Store>,
     log: Mutex<String>,
 }
@@ -220,23 +223,25 @@ struct Inner {
 impl JobContext {
     pub(crate) fn new(
         claim: store::Claim,
-        token: CancellationToken,
+        runs: Arc<CancellationToken>,
         store: Arc<dyn Store>,
     ) -> Self {
         let store::Claim { spec, execution, hold } = claim;
-        Self(Arc::new(Inner { spec, execution, hold, token, store, log: Mutex::default() }))
+        let (token, log) = (OnceLock::new(), Mutex::default());
+        Self(Arc::new(Inner { spec, execution, hold, runs, token, store, log }))
     }
 
     /// Cancelled when the run should stop: checkpoint and return soon.
     #[must_use]
     pub fn token(&self) -> &CancellationToken {
-        &self.0.token
+        self.0.token.get_or_init(|| self.0.runs.child_token())
     }
 
     /// Whether the run should stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.token.is_cancelled()
+        let own = self.0.token.get();
+        own.is_some_and(CancellationToken::is_cancelled) || self.0.runs.is_cancelled()
     }
 
     /// The job's name.

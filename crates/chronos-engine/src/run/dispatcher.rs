@@ -51,13 +51,10 @@ impl Dispatcher {
         // An answer may come long after its claim; the time that a run has begins with the run.
         let begins = shared.clock.monotonic();
         let deadline = spec.max_execution_time.map(|most| begins.saturating_add(most));
-        let token = shared.runs.child_token();
-        let context = JobContext::new(claim, token.clone(), shared.store.clone());
+        let context = JobContext::new(claim, shared.runs.clone(), shared.store.clone());
         let Target::Handler { name } = &spec.target;
         let handler = shared.handlers.handler(name);
-        shared
-            .roster
-            .add(Entry::new(spec.clone(), hold, token, context.clone(), claimed_at), deadline);
+        shared.roster.add(Entry::new(spec.clone(), hold, context.clone(), claimed_at), deadline);
         let Some(handler) = handler else {
             let message = format!("no handler is registered under \"{name}\" here");
             shared.complete(hold, Ending::Failed(Failure::permanent(&message)));

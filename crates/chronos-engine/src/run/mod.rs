@@ -99,7 +99,7 @@ pub(crate) struct Shared {
     pub(crate) ended: Mutex<VecDeque<Ended>>,
     pub(crate) bells: Bells,
     /// The parent of every run's token.
-    pub(crate) runs: CancellationToken,
+    pub(crate) runs: Arc<CancellationToken>,
 }
 
 impl Shared {
@@ -155,7 +155,7 @@ impl Engine {
         let bells = Bells::default();
         ring_on_wake(store.as_ref(), &bells);
         let roster = Roster::default();
-        let ended = Mutex::default();
+        let (ended, runs) = (Mutex::default(), Arc::new(runs));
         let shared = Arc::new(Shared {
             config,
             store,

@@ -10,7 +10,6 @@ use chronos_core::{ExecutionId, JobSpec};
 use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-use tokio_util::sync::CancellationToken;
 
 use crate::handler::JobContext;
 
@@ -21,7 +20,6 @@ pub(crate) struct Entry {
     pub(crate) context: JobContext,
     /// Whether someone asked this run, and not the whole engine, to stop.
     pub(crate) stop_asked: bool,
-    token: CancellationToken,
     task: Option<AbortHandle>,
     renewed: Duration,
     end: Option<(Duration, Ending)>,
@@ -31,16 +29,15 @@ impl Entry {
     pub(crate) fn new(
         spec: Arc<JobSpec>,
         hold: Hold,
-        token: CancellationToken,
         context: JobContext,
         renewed: Duration,
     ) -> Self {
-        Self { spec, hold, context, stop_asked: false, token, task: None, renewed, end: None }
+        Self { spec, hold, context, stop_asked: false, task: None, renewed, end: None }
     }
 
     /// Cancels its token and drops its future at the next point where it waits.
     pub(crate) fn abort(&self) {
-        self.token.cancel();
+        self.context.token().cancel();
         if let Some(task) = &self.task {
             task.abort();
         }
@@ -171,7 +168,7 @@ impl Roster {
             && !entry.stop_asked
         {
             entry.stop_asked = true;
-            entry.token.cancel();
+            entry.context.token().cancel();
             inner.set_end(id, kill_at, Ending::Cancelled);
         }
     }

@@ -25,6 +25,8 @@ pub(super) struct State {
     pub(super) token: Token,
     /// The sequence of the newest decision.
     pub(super) sequence: u64,
+    /// How much the last step wrote and decided: the next one makes room for as much.
+    pub(super) last_sizes: (usize, usize),
     /// Set when the index may not match the records.
     pub(super) stale: bool,
 }
@@ -42,6 +44,7 @@ impl State {
             retention,
             token: Token(0),
             sequence: 0,
+            last_sizes: (0, 0),
             stale: true,
         };
         state.refresh()?;

@@ -65,11 +65,12 @@ impl State {
         self.refresh()?;
         self.index.cool_down();
         let before = (self.index.first_due(), self.index.first_ready());
+        let sizes = self.last_sizes;
         let mut step = Step {
             state: self,
             now,
-            batch: Batch::default(),
-            events: Vec::new(),
+            batch: Batch { changes: Vec::with_capacity(sizes.0) },
+            events: Vec::with_capacity(sizes.1),
             changed: Vec::new(),
             filed: Vec::new(),
             wakes: Wakes::default(),
@@ -93,6 +94,7 @@ impl Step<'_> {
     fn commit(mut self) -> Result<Wakes> {
         self.file_standings()?;
         self.file_events()?;
+        self.state.last_sizes = (self.batch.changes.len(), self.events.len());
         if !self.batch.is_empty() {
             engine(self.state.kv.commit(std::mem::take(&mut self.batch)))?;
         }
