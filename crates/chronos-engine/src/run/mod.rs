@@ -65,7 +65,7 @@ impl EngineConfig {
             heartbeat: Duration::from_secs(5),
             lease_margin: Duration::from_secs(2),
             cancel_grace: Duration::from_secs(10),
-            batch: 512,
+            batch: 256,
         }
     }
 }
