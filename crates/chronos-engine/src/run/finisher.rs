@@ -1,7 +1,8 @@
 //! The finisher: reports the ends of runs to the store, many at a time.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,6 +28,10 @@ impl Shared {
         self.roster.take(hold, |entry| self.hand_over(entry, ending));
     }
 
+    fn ended(&self) -> MutexGuard<'_, VecDeque<Ended>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn hand_over(&self, entry: &Entry, ending: Ending) {
         let at = self.clock.now();
         let ending = match ending {
@@ -36,7 +41,7 @@ impl Shared {
         };
         let finish = Finish { hold: entry.hold, ending, at, log: entry.context.take_log() };
         let ended = Ended { spec: entry.spec.clone(), finish };
-        let mut waiting = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.ended();
         waiting.push_back(ended);
         // Whoever finds others waiting need not ring: the finisher knows of them.
         if waiting.len() == 1 {
@@ -62,13 +67,13 @@ impl Finisher {
     }
 
     fn next_batch(&self) -> Vec<Ended> {
-        let mut ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.shared.ended();
         let count = ended.len().min(self.shared.config.batch);
         ended.drain(..count).collect()
     }
 
     fn put_back(&self, batch: Vec<Ended>) {
-        let mut ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.shared.ended();
         for end in batch.into_iter().rev() {
             ended.push_front(end);
         }
@@ -79,7 +84,7 @@ impl Finisher {
     fn should_wait(&mut self) -> bool {
         let bells = &self.shared.bells;
         let busy = bells.planning.load(Ordering::Relaxed) || bells.claiming.load(Ordering::Relaxed);
-        let waiting = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let waiting = self.shared.ended().len();
         if !busy || waiting >= MOST_WAITING {
             self.waiting_since = None;
             return false;

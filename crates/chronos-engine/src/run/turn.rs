@@ -10,7 +10,7 @@ use chronos_core::store;
 use futures::FutureExt;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{error, warn};
 
 use crate::clock::Clock;
 
@@ -39,15 +39,18 @@ pub(super) async fn run(
     let mut failures = 0_u32;
     loop {
         // A panic is a bug of ours; the loop that has it must not take the scheduler along.
-        let turned = AssertUnwindSafe(tick.tick()).catch_unwind().await;
-        let turned = turned.unwrap_or_else(|_| Err(store::Error::Unavailable("panic".into())));
-        let next = match turned {
-            Ok(next) => {
+        let next = match AssertUnwindSafe(tick.tick()).catch_unwind().await {
+            Ok(Ok(next)) => {
                 failures = 0;
                 next
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 warn!(name = tick.name(), %error, failures, "Loop will try again");
+                failures += 1;
+                Some(clock.now().after(backoff(failures)))
+            }
+            Err(_) => {
+                error!(name = tick.name(), failures, "Loop panicked and will try again");
                 failures += 1;
                 Some(clock.now().after(backoff(failures)))
             }
@@ -88,4 +91,43 @@ async fn wait(clock: &dyn Clock, next: Option<Timestamp>) {
 /// 50 ms, doubling up to 5 s.
 fn backoff(failures: u32) -> Duration {
     Duration::from_millis(50).saturating_mul(1 << failures.min(7)).min(Duration::from_secs(5))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::clock::VirtualClock;
+
+    /// Panics, then fails, then has nothing to do.
+    struct Unlucky(Arc<AtomicU32>);
+
+    #[async_trait]
+    impl Tick for Unlucky {
+        fn name(&self) -> &'static str {
+            "unlucky"
+        }
+
+        async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
+            match self.0.fetch_add(1, Ordering::SeqCst) {
+                0 => panic!("on purpose"),
+                1 => Err(store::Error::Unavailable("on purpose".into())),
+                _ => Ok(None),
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_loop_outlives_a_panic_and_a_failure_of_its_turns() {
+        let turns = Arc::new(AtomicU32::new(0));
+        let clock = Arc::new(VirtualClock::starting_at(Timestamp::EPOCH));
+        let stop = CancellationToken::new();
+        let tick = Box::new(Unlucky(turns.clone()));
+        let looped = tokio::spawn(run(tick, clock, Arc::default(), stop.clone()));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(turns.load(Ordering::SeqCst), 3);
+        stop.cancel();
+        looped.await.unwrap();
+    }
 }

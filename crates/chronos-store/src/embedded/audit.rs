@@ -7,7 +7,7 @@ use chronos_core::store::Result;
 
 use super::keys::{Key, Table};
 use super::record::decode;
-use super::state::engine;
+use super::state::{engine, until, visit_entries};
 use crate::kv::{self, Kv, Order};
 
 /// The sequence of the newest decision; zero when there is none.
@@ -26,22 +26,13 @@ pub(super) fn after(kv: &dyn Kv, sequence: u64, limit: usize) -> Result<Vec<Audi
         from = key;
     }
     let mut found = Vec::new();
-    let mut outcome = Ok(());
-    engine(kv.scan(&from, &to, Order::Ascending, &mut |_, value| {
-        match decode::<Vec<AuditEvent>>(value) {
-            Ok(events) => {
-                found.extend(events.into_iter().filter(|event| event.sequence > sequence));
-            }
-            Err(error) => outcome = Err(error),
-        }
-        if outcome.is_ok() && found.len() < limit {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
-    }))?;
+    visit_entries(kv, (&from, &to), Order::Ascending, |_, value| {
+        let events: Vec<AuditEvent> = decode(value)?;
+        found.extend(events.into_iter().filter(|event| event.sequence > sequence));
+        Ok(until(found.len(), limit))
+    })?;
     found.truncate(limit);
-    outcome.map(|()| found)
+    Ok(found)
 }
 
 /// The keys of records that hold nothing newer than `sequence`, oldest first, up to a few.

@@ -44,7 +44,7 @@ impl Step<'_> {
             let token = self.state.token.0;
             self.put(&Key::Token, &token)?;
         }
-        claimed.next = self.state.index.first_ready().map(|(run_at, _)| run_at);
+        claimed.next = self.state.index.next_ready();
         Ok(claimed)
     }
 

@@ -43,6 +43,11 @@ impl Index {
         self.due.first().copied()
     }
 
+    /// When a job is due first.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.first_due().map(|(due, _)| due)
+    }
+
     /// Moves a job in the order of due jobs.
     pub(super) fn move_due(&mut self, job: JobId, from: Option<Timestamp>, to: Option<Timestamp>) {
         if from == to {
@@ -64,6 +69,11 @@ impl Index {
     /// Offers a waiting execution to nobody until the next start.
     pub(super) fn set_aside(&mut self, execution: &Execution) {
         self.ready.remove(&(execution.run_at, execution.id));
+    }
+
+    /// When an execution may be claimed first.
+    pub(super) fn next_ready(&self) -> Option<Timestamp> {
+        self.first_ready().map(|(run_at, _)| run_at)
     }
 
     /// Adds a live execution or replaces it in its new state.

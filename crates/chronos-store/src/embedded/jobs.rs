@@ -137,7 +137,7 @@ impl Step<'_> {
             self.put_standing(job, place);
             fired.planned.push(Planned { spec, plan });
         }
-        fired.next = self.state.index.first_due().map(|(due, _)| due);
+        fired.next = self.state.index.next_due();
         Ok(fired)
     }
 

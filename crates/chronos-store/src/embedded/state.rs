@@ -31,6 +31,29 @@ pub(super) struct State {
     pub(super) stale: bool,
 }
 
+/// Visits entries until the visitor breaks or fails; either ends the scan.
+pub(super) fn visit_entries(
+    kv: &dyn Kv,
+    (from, to): (&[u8], &[u8]),
+    order: Order,
+    mut visitor: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    let mut outcome = Ok(());
+    let scanned = kv.scan(from, to, order, &mut |key, value| {
+        visitor(key, value).unwrap_or_else(|error| {
+            outcome = Err(error);
+            ControlFlow::Break(())
+        })
+    });
+    engine(scanned)?;
+    outcome
+}
+
+/// Goes on while fewer than `limit` are found.
+pub(super) fn until(found: usize, limit: usize) -> ControlFlow<()> {
+    if found < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+}
+
 /// Turns an engine's error into the port's.
 pub(super) fn engine<T>(result: kv::Result<T>) -> Result<T> {
     result.map_err(|error| Error::Unavailable(error.to_string()))
@@ -91,12 +114,9 @@ impl State {
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         let (from, to) = table.range();
-        let mut outcome = Ok(());
-        engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, value| {
-            outcome = visit(key, value);
-            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        }))?;
-        outcome
+        visit_entries(self.kv.as_ref(), (&from, &to), Order::Ascending, |key, value| {
+            visit(key, value).map(ControlFlow::Continue)
+        })
     }
 
     pub(super) fn read<T: DeserializeOwned>(&self, key: &Key<'_>) -> Result<Option<T>> {
@@ -219,18 +239,10 @@ impl State {
         if limit == 0 {
             return Ok(found);
         }
-        let mut outcome = Ok(());
-        engine(self.kv.scan(from, to, Order::Descending, &mut |key, value| {
-            match read(key, value) {
-                Ok(record) => found.push(record),
-                Err(error) => outcome = Err(error),
-            }
-            if outcome.is_ok() && found.len() < limit {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        }))?;
-        outcome.map(|()| found)
+        visit_entries(self.kv.as_ref(), (from, to), Order::Descending, |key, value| {
+            found.push(read(key, value)?);
+            Ok(until(found.len(), limit))
+        })?;
+        Ok(found)
     }
 }

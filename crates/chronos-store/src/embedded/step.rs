@@ -64,7 +64,7 @@ impl State {
     ) -> Result<(T, Wakes)> {
         self.refresh()?;
         self.index.cool_down();
-        let before = (self.index.first_due(), self.index.first_ready());
+        let before = (self.index.next_due(), self.index.next_ready());
         let sizes = self.last_sizes;
         let mut step = Step {
             state: self,
@@ -76,7 +76,7 @@ impl State {
             wakes: Wakes::default(),
         };
         let outcome = verb(&mut step);
-        step.wake_for_earlier(before.0, before.1);
+        step.wake_for_earlier(before);
         let changed = step.changes_something();
         let outcome = outcome.and_then(|value| step.commit().map(|wakes| (value, wakes)));
         if let Err(error) = &outcome {
@@ -118,19 +118,13 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Wakes those who sleep until something is due, if something is due earlier now.
-    fn wake_for_earlier(
-        &mut self,
-        due: Option<(Timestamp, JobId)>,
-        ready: Option<(Timestamp, ExecutionId)>,
-    ) {
+    /// Wakes those who sleep until something is due, if something is due earlier than it was.
+    fn wake_for_earlier(&mut self, (due, ready): (Option<Timestamp>, Option<Timestamp>)) {
         let earlier = |now: Option<Timestamp>, before: Option<Timestamp>| {
             now.is_some_and(|now| before.is_none_or(|before| now < before))
         };
-        let at = |first: Option<(Timestamp, JobId)>| first.map(|(at, _)| at);
-        self.wakes.job |= earlier(at(self.state.index.first_due()), at(due));
-        let at = |first: Option<(Timestamp, ExecutionId)>| first.map(|(at, _)| at);
-        self.wakes.execution |= earlier(at(self.state.index.first_ready()), at(ready));
+        self.wakes.job = earlier(self.state.index.next_due(), due);
+        self.wakes.execution = earlier(self.state.index.next_ready(), ready);
     }
 
     fn file_events(&mut self) -> Result<()> {

@@ -1,5 +1,7 @@
 //! What a job may be and give back, and what becomes of it.
 
+use std::time::Duration;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chronos_engine::{
@@ -171,4 +173,14 @@ async fn a_handler_of_ones_own_type_is_shared_by_all_its_runs() {
     lab.start().await.unwrap();
     lab.until("12:03:00").await;
     assert_eq!(counting.0.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_beyond_all_time_is_no_limit() {
+    let lab = Lab::new();
+    let job = NewJob::named("beat").every(secs(60)).max_execution_time(Duration::MAX);
+    lab.register(job, || async {}).await.unwrap();
+    lab.start().await.unwrap();
+    lab.until("12:02:05").await;
+    assert_eq!(lab.past("beat").await, ["SUCCESS", "SUCCESS"]);
 }
