@@ -2,3 +2,4 @@
 
 pub mod cli;
 mod clock;
+pub mod proto;
