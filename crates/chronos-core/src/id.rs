@@ -73,8 +73,28 @@ id! {
     PolicyId
 }
 
+impl JobId {
+    /// The last bytes of the id. Its executions' ids end alike, and few others do.
+    #[must_use]
+    pub fn tag(&self) -> [u8; 4] {
+        tag(self.as_bytes())
+    }
+}
+
+fn tag(bytes: &[u8; 16]) -> [u8; 4] {
+    let [.., a, b, c, d] = *bytes;
+    [a, b, c, d]
+}
+
 impl ExecutionId {
-    /// The id of one attempt at one slot: derived, so that whoever plans a slot names it alike.
+    /// The tag of the job that it belongs to.
+    #[must_use]
+    pub fn tag(&self) -> [u8; 4] {
+        tag(self.as_bytes())
+    }
+
+    /// The id of one attempt at one slot: derived, so that whoever plans a slot names it alike. It
+    /// ends as the job's id does, which leads from an execution to its job.
     #[must_use]
     pub fn of(job: JobId, slot: Timestamp, trigger: Trigger, attempt: u32) -> Self {
         let mut hasher = SipHasher13::new();
@@ -95,6 +115,7 @@ impl ExecutionId {
         // The attempt comes first, so that the attempts at a slot sort in their order.
         let [.., high, low] = attempt.min(0xfff).to_be_bytes();
         chance[..2].copy_from_slice(&[high, low]);
+        chance[6..].copy_from_slice(&job.tag());
         Self(uuid_v7(slot, chance))
     }
 }
@@ -147,6 +168,13 @@ mod tests {
         assert_ne!(first, ExecutionId::of(job, slot, Trigger::Schedule, 2));
         assert_ne!(first, ExecutionId::of(job, slot, Trigger::Manual { number: 1 }, 1));
         assert_ne!(first, ExecutionId::of(job, Timestamp::from_secs(2_001), Trigger::Schedule, 1));
+    }
+
+    #[test]
+    fn an_execution_tells_the_tag_of_its_job() {
+        let job = JobId::new(Timestamp::from_secs(1_000), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        let execution = ExecutionId::of(job, Timestamp::from_secs(2_000), Trigger::Schedule, 3);
+        assert_eq!(execution.tag(), job.tag());
     }
 
     #[test]

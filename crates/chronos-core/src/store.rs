@@ -92,8 +92,10 @@ pub trait Store: Send + Sync + 'static {
     /// Jobs in the order of their ids, from after a given one.
     async fn jobs(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>>;
 
-    /// Plans up to `limit` due jobs, oldest first, and applies each plan.
-    async fn fire_due(&self, now: Timestamp, limit: usize) -> Result<Fired>;
+    /// Plans up to `limit` due jobs, oldest first, and applies each plan. What may begin at once is
+    /// handed to the `taker` in the same step, as long as it has room and nothing has waited longer;
+    /// the rest waits to be claimed.
+    async fn fire_due(&self, now: Timestamp, limit: usize, taker: Option<&Taker>) -> Result<Fired>;
 
     /// Queues a run now, beside the schedule.
     async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution>;
@@ -196,11 +198,24 @@ pub struct Terms {
     pub lease: Duration,
 }
 
+/// A worker that takes what it fires.
+#[derive(Clone, Debug)]
+pub struct Taker {
+    /// Who takes it.
+    pub worker: WorkerId,
+    /// How long its leases hold from the time of the step.
+    pub lease: Duration,
+    /// How many it takes at most.
+    pub room: usize,
+}
+
 /// What planning did, and when there is something to plan again.
 #[derive(Clone, Debug, Default)]
 pub struct Fired {
     /// The plans that were applied, in order.
     pub planned: Vec<Planned>,
+    /// What the taker must run.
+    pub claims: Vec<Claim>,
     /// Jobs whose records cannot be read: set aside until the next start, so that one of them never
     /// stops the others.
     pub unreadable: Vec<(JobId, Error)>,

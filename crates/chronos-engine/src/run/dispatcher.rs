@@ -1,67 +1,22 @@
 //! The dispatcher: claims executions whose time has come and starts them.
 
-use std::any::Any;
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use chronos_core::Timestamp;
-use chronos_core::execution::Failure;
-use chronos_core::job::Target;
-use chronos_core::plan::Ending;
-use chronos_core::store::{self, Claim, Hold, Terms};
-use futures::FutureExt;
-use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use chronos_core::store::{self, Terms};
 
-use super::roster::Entry;
-use super::{Shared, Tick};
-use crate::handler::{Handler, JobContext};
+use super::Tick;
+use super::starter::Starter;
 
 /// Claims executions whose time has come and starts them, as many as there is room for.
 pub struct Dispatcher {
-    shared: Arc<Shared>,
-    intake: CancellationToken,
+    starter: Starter,
 }
 
 impl Dispatcher {
-    pub(super) fn new(shared: Arc<Shared>, intake: CancellationToken) -> Self {
-        Self { shared, intake }
-    }
-
-    /// Whether runs claimed then may still begin now: an answer may come after the lease it speaks
-    /// of, or after this engine was told to stop.
-    fn may_begin(&self, claimed_at: Duration) -> bool {
-        let age = self.shared.clock.monotonic().saturating_sub(claimed_at);
-        age < self.shared.fence() && !self.intake.is_cancelled()
-    }
-
-    async fn hand_back(&self, claims: &[Claim]) -> store::Result<()> {
-        warn!(claims = claims.len(), "Claims handed back: it is too late to begin them");
-        let holds: Vec<Hold> = claims.iter().map(|claim| claim.hold).collect();
-        let shared = &self.shared;
-        shared.store.release(&holds, shared.clock.now()).await
-    }
-
-    fn start(&self, claim: Claim, claimed_at: Duration) {
-        let shared = &self.shared;
-        let (spec, hold) = (claim.spec.clone(), claim.hold);
-        // An answer may come long after its claim; the time that a run has begins with the run.
-        let begins = shared.clock.monotonic();
-        let deadline = spec.max_execution_time.map(|most| begins.saturating_add(most));
-        let context = JobContext::new(claim, shared.runs.clone(), shared.store.clone());
-        let Target::Handler { name } = &spec.target;
-        let handler = shared.handlers.handler(name);
-        shared.roster.add(Entry::new(spec.clone(), hold, context.clone(), claimed_at), deadline);
-        let Some(handler) = handler else {
-            let message = format!("no handler is registered under \"{name}\" here");
-            shared.complete(hold, Ending::Failed(Failure::permanent(&message)));
-            return;
-        };
-        let task = tokio::spawn(run(shared.clone(), handler, context, hold));
-        shared.roster.attach(hold.execution, task.abort_handle());
+    pub(super) fn new(starter: Starter) -> Self {
+        Self { starter }
     }
 }
 
@@ -72,46 +27,19 @@ impl Tick for Dispatcher {
     }
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
-        let shared = &self.shared;
-        let room = shared.config.max_concurrency.saturating_sub(shared.roster.len());
-        if room == 0 {
-            // The next end rings the bell.
+        let shared = &self.starter.shared;
+        let room = shared.room();
+        if room.left() == 0 {
+            // Whoever makes room rings the bell.
             shared.bells.claiming.store(false, Ordering::Relaxed);
             return Ok(None);
         }
         let claimed_at = shared.clock.monotonic();
         let terms = Terms { now: shared.clock.now(), lease: shared.config.lease };
-        let limit = room.min(shared.config.batch);
-        let claimed = shared.store.claim(&shared.config.worker, terms, limit).await?;
+        let claimed = shared.store.claim(&shared.config.worker, terms, room.left()).await?;
         let more = claimed.next.is_some_and(|next| next <= terms.now);
         shared.bells.claiming.store(more, Ordering::Relaxed);
-        if !claimed.claims.is_empty() {
-            if !self.may_begin(claimed_at) {
-                // Left alone they would be reaped, so a hand-back that fails only costs time.
-                self.hand_back(&claimed.claims).await?;
-                return Ok(claimed.next);
-            }
-            shared.observer.started(&claimed.claims);
-            for claim in claimed.claims {
-                self.start(claim, claimed_at);
-            }
-            shared.bells.keep.notify_one();
-        }
+        self.starter.begin(claimed.claims, claimed_at, room).await?;
         Ok(claimed.next)
     }
-}
-
-/// Runs a handler to its end; a panic is a failure of this run and of nothing else.
-async fn run(shared: Arc<Shared>, handler: Arc<dyn Handler>, context: JobContext, hold: Hold) {
-    let called = AssertUnwindSafe(async move { handler.call(context).await });
-    let ending = called.catch_unwind().await.unwrap_or_else(|panic| {
-        let message = format!("panic: {}", panic_text(panic.as_ref()));
-        Ending::Failed(Failure::transient(&message))
-    });
-    shared.complete(hold, ending);
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

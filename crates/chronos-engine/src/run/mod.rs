@@ -9,6 +9,7 @@ mod keeper;
 mod planner;
 mod reaper;
 mod roster;
+mod starter;
 mod turn;
 
 use std::collections::VecDeque;
@@ -32,7 +33,8 @@ pub use finisher::Finisher;
 pub use keeper::Keeper;
 pub use planner::Planner;
 pub use reaper::Reaper;
-use roster::Roster;
+use roster::{Room, Roster};
+use starter::Starter;
 pub use turn::Tick;
 
 /// How an engine works.
@@ -107,6 +109,11 @@ impl Shared {
     fn fence(&self) -> Duration {
         self.config.lease.saturating_sub(self.config.lease_margin)
     }
+
+    /// Room for a batch of runs, or for as many as may still begin.
+    fn room(&self) -> Room<'_> {
+        self.roster.room(self.config.batch, self.config.max_concurrency, &self.bells.claim)
+    }
 }
 
 /// What wakes each loop.
@@ -173,8 +180,9 @@ impl Engine {
         let looped = |tick, bell: &Arc<Notify>, stop: &CancellationToken| {
             turn::run(tick, shared.clock.clone(), bell.clone(), stop.clone())
         };
-        let planner: Box<dyn Tick> = Box::new(Planner::new(shared.clone()));
-        let dispatcher: Box<dyn Tick> = Box::new(Dispatcher::new(shared.clone(), intake.clone()));
+        let starter = || Starter::new(shared.clone(), intake.clone());
+        let planner: Box<dyn Tick> = Box::new(Planner::new(starter()));
+        let dispatcher: Box<dyn Tick> = Box::new(Dispatcher::new(starter()));
         let keeper: Box<dyn Tick> = Box::new(Keeper::new(shared.clone()));
         let finisher: Box<dyn Tick> = Box::new(Finisher::new(shared.clone()));
         let reaper: Box<dyn Tick> = Box::new(Reaper::new(shared.clone()));

@@ -1,23 +1,23 @@
-//! The planner: fires the slots of due jobs.
+//! The planner: fires the slots of due jobs, and starts at once what may begin at once.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use chronos_core::Timestamp;
-use chronos_core::store;
+use chronos_core::store::{self, Taker};
 use tracing::error;
 
-use super::{Shared, Tick};
+use super::Tick;
+use super::starter::Starter;
 
-/// Fires the slots of due jobs, a batch at a turn.
+/// Fires the slots of due jobs, a batch at a turn, and starts what may begin at once.
 pub struct Planner {
-    shared: Arc<Shared>,
+    starter: Starter,
 }
 
 impl Planner {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+    pub(super) fn new(starter: Starter) -> Self {
+        Self { starter }
     }
 }
 
@@ -28,15 +28,19 @@ impl Tick for Planner {
     }
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
-        let shared = &self.shared;
-        let now = shared.clock.now();
-        let fired = shared.store.fire_due(now, shared.config.batch).await?;
+        let shared = &self.starter.shared;
+        let config = &shared.config;
+        let room = shared.room();
+        let taker = Taker { worker: config.worker.clone(), lease: config.lease, room: room.left() };
+        let (now, claimed_at) = (shared.clock.now(), shared.clock.monotonic());
+        let fired = shared.store.fire_due(now, config.batch, Some(&taker)).await?;
         let more = fired.next.is_some_and(|next| next <= now);
         shared.bells.planning.store(more, Ordering::Relaxed);
         shared.observer.planned(&fired.planned);
         for (job, unreadable) in &fired.unreadable {
             error!(%job, error = %unreadable, "Job set aside: its record cannot be read");
         }
+        self.starter.begin(fired.claims, claimed_at, room).await?;
         Ok(fired.next)
     }
 }

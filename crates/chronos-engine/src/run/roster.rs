@@ -54,6 +54,52 @@ pub(crate) struct Roster {
 struct Inner {
     entries: FxHashMap<ExecutionId, Entry>,
     ends: BTreeSet<(Duration, ExecutionId)>,
+    /// Room that someone holds and has not filled yet.
+    reserved: usize,
+    /// Whether someone found no room since the last time there was some.
+    refused: bool,
+}
+
+/// Room on a roster for runs that may be claimed: held by one loop, so that two never fill it twice.
+/// What is left of it when it is dropped is anyone's again.
+pub(crate) struct Room<'a> {
+    roster: &'a Roster,
+    left: usize,
+    /// Rung when there is room again for whoever found none.
+    bell: &'a Notify,
+}
+
+impl Room<'_> {
+    /// How many runs still fit.
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Adds a run that times out at `deadline`.
+    pub(crate) fn fill(&mut self, entry: Entry, deadline: Option<Duration>) {
+        let mut inner = self.roster.lock();
+        let taken = self.left.min(1);
+        self.left -= taken;
+        inner.reserved -= taken;
+        let id = entry.hold.execution;
+        inner.entries.insert(id, entry);
+        if let Some(deadline) = deadline {
+            inner.set_end(id, deadline, Ending::TimedOut);
+        }
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        if self.left == 0 {
+            return;
+        }
+        let mut inner = self.roster.lock();
+        inner.reserved -= self.left;
+        if std::mem::take(&mut inner.refused) {
+            self.bell.notify_one();
+        }
+    }
 }
 
 impl Inner {
@@ -89,14 +135,13 @@ impl Roster {
         self.lock().entries.len()
     }
 
-    /// Adds a run that times out at `deadline`.
-    pub(crate) fn add(&self, entry: Entry, deadline: Option<Duration>) {
+    /// Room for up to `wanted` runs, of which `most` may be under way at once.
+    pub(crate) fn room<'a>(&'a self, wanted: usize, most: usize, bell: &'a Notify) -> Room<'a> {
         let mut inner = self.lock();
-        let id = entry.hold.execution;
-        inner.entries.insert(id, entry);
-        if let Some(deadline) = deadline {
-            inner.set_end(id, deadline, Ending::TimedOut);
-        }
+        let left = wanted.min(most.saturating_sub(inner.entries.len() + inner.reserved));
+        inner.reserved += left;
+        inner.refused |= left == 0;
+        Room { roster: self, left, bell }
     }
 
     pub(crate) fn attach(&self, id: ExecutionId, task: AbortHandle) {

@@ -1,11 +1,12 @@
 //! The verbs about executions: claimed, held, ended, reaped and cancelled.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, Lease, Running, State as Stage};
 use chronos_core::plan::{self, Ending};
 use chronos_core::store::{Claim, Claimed, Error, Finish, Hold, Reaped, Renewal, Result, Terms};
-use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp, WorkerId};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp, WorkerId};
 
 use super::keys::Key;
 use super::record::Place;
@@ -18,11 +19,10 @@ impl Step<'_> {
         terms: Terms,
         limit: usize,
     ) -> Result<Claimed> {
-        let expires_at = terms.now.after(terms.lease);
         let mut claimed = Claimed::default();
         while claimed.claims.len() < limit {
             let ready = self.state.index.first_ready().filter(|(run_at, _)| *run_at <= terms.now);
-            let Some(mut execution) = ready.and_then(|(_, id)| self.state.index.live(id).cloned())
+            let Some(execution) = ready.and_then(|(_, id)| self.state.index.live(id).cloned())
             else {
                 break;
             };
@@ -31,21 +31,27 @@ impl Step<'_> {
                 self.state.index.set_aside(&execution);
                 continue;
             };
-            let token = self.next_token();
-            let lease = Lease { worker: worker.clone(), token, expires_at };
-            let deadline = spec.max_execution_time.map(|most| terms.now.after(most));
-            let running = Running { deadline, ..Running::begin(lease, terms.now) };
-            execution.state = Stage::Running(running);
-            self.put_live(execution.clone())?;
-            let hold = Hold { execution: execution.id, token };
-            claimed.claims.push(Claim { spec, execution, hold });
-        }
-        if !claimed.claims.is_empty() {
-            let token = self.state.token.0;
-            self.put(&Key::Token, &token)?;
+            claimed.claims.push(self.begin(execution, spec, worker, terms.lease)?);
         }
         claimed.next = self.state.index.next_ready();
         Ok(claimed)
+    }
+
+    /// Hands a waiting execution to a worker.
+    pub(super) fn begin(
+        &mut self,
+        mut execution: Execution,
+        spec: Arc<JobSpec>,
+        worker: &WorkerId,
+        lease: Duration,
+    ) -> Result<Claim> {
+        let token = self.next_token();
+        let lease = Lease { worker: worker.clone(), token, expires_at: self.now.after(lease) };
+        let deadline = spec.max_execution_time.map(|most| self.now.after(most));
+        execution.state = Stage::Running(Running { deadline, ..Running::begin(lease, self.now) });
+        self.put_live(execution.clone())?;
+        let hold = Hold { execution: execution.id, token };
+        Ok(Claim { spec, execution, hold })
     }
 
     /// The execution, if the hold on it is still good.

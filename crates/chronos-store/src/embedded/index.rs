@@ -25,11 +25,20 @@ pub(super) struct Hot {
     pub(super) changed: bool,
 }
 
+/// Which record a live execution is kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    /// Its job's.
+    Job,
+    /// One of its own.
+    Own,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Index {
     due: BTreeSet<(Timestamp, JobId)>,
     ready: BTreeSet<(Timestamp, ExecutionId)>,
-    live: FxHashMap<ExecutionId, Execution>,
+    live: FxHashMap<ExecutionId, (Execution, Home)>,
     live_of: FxHashMap<JobId, SmallVec<[ExecutionId; 2]>>,
     pub(super) hot: FxHashMap<JobId, Hot>,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
@@ -77,7 +86,7 @@ impl Index {
     }
 
     /// Adds a live execution or replaces it in its new state.
-    pub(super) fn put_live(&mut self, execution: Execution) {
+    pub(super) fn put_live(&mut self, execution: Execution, home: Home) {
         let (id, job) = (execution.id, execution.job);
         match &execution.state {
             State::Queued { held: false } => {
@@ -86,15 +95,15 @@ impl Index {
             State::Running(_) => self.running += 1,
             _ => {}
         }
-        match self.live.insert(id, execution) {
-            Some(before) => self.forget_state(&before),
+        match self.live.insert(id, (execution, home)) {
+            Some((before, _)) => self.forget_state(&before),
             None => self.live_of.entry(job).or_default().push(id),
         }
     }
 
     /// Removes a live execution.
-    pub(super) fn take_live(&mut self, id: ExecutionId) -> Option<Execution> {
-        let execution = self.live.remove(&id)?;
+    pub(super) fn take_live(&mut self, id: ExecutionId) -> Option<Home> {
+        let (execution, home) = self.live.remove(&id)?;
         self.forget_state(&execution);
         if let Some(live) = self.live_of.get_mut(&execution.job) {
             live.retain(|other| *other != id);
@@ -102,14 +111,14 @@ impl Index {
                 self.live_of.remove(&execution.job);
             }
         }
-        Some(execution)
+        Some(home)
     }
 
     fn forget_state(&mut self, before: &Execution) {
         match &before.state {
             State::Queued { held: false } => {
                 // A queued execution that stays queued at the same time is still ready.
-                let stays = self.live.get(&before.id).is_some_and(|after| {
+                let stays = self.live(before.id).is_some_and(|after| {
                     after.is_queued() && !after.is_held() && after.run_at == before.run_at
                 });
                 if !stays {
@@ -122,18 +131,31 @@ impl Index {
     }
 
     pub(super) fn live(&self, id: ExecutionId) -> Option<&Execution> {
-        self.live.get(&id)
+        self.live.get(&id).map(|(execution, _)| execution)
+    }
+
+    /// Where a live execution is kept.
+    pub(super) fn home(&self, id: ExecutionId) -> Option<Home> {
+        self.live.get(&id).map(|(_, home)| *home)
+    }
+
+    /// The live execution that is kept with its job.
+    pub(super) fn lodger(&self, job: JobId) -> Option<&Execution> {
+        let ids = self.live_of.get(&job)?;
+        let live = ids.iter().filter_map(|id| self.live.get(id));
+        live.filter(|(_, home)| *home == Home::Job).map(|(execution, _)| execution).next()
     }
 
     /// The live executions of a job.
     pub(super) fn live_of(&self, job: JobId) -> SmallVec<[&Execution; 4]> {
         let ids = self.live_of.get(&job).map(SmallVec::as_slice).unwrap_or_default();
-        ids.iter().filter_map(|id| self.live.get(id)).collect()
+        ids.iter().filter_map(|id| self.live(*id)).collect()
     }
 
     /// Every execution that runs, in no order.
     pub(super) fn running(&self) -> impl Iterator<Item = &Execution> {
-        self.live.values().filter(|execution| execution.running().is_some())
+        let live = self.live.values().map(|(execution, _)| execution);
+        live.filter(|execution| execution.running().is_some())
     }
 
     pub(super) fn queued_and_running(&self) -> (u64, u64) {

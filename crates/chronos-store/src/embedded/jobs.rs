@@ -4,12 +4,12 @@ use chronos_core::audit::Decision;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change, Live};
 use chronos_core::policy::QuietHours;
-use chronos_core::store::{Error, Fired, Planned, Result};
+use chronos_core::store::{Error, Fired, Planned, Result, Taker};
 use chronos_core::{Execution, Job, JobId, JobSpec};
 
 use super::keys::Key;
 use super::record::{Place, StandingRecord};
-use super::step::{Step, readable};
+use super::step::{Step, Taking, readable};
 
 /// Records that one planning step may write before it leaves the rest to the next.
 const ROWS_PER_STEP: usize = 4_096;
@@ -24,9 +24,11 @@ impl Step<'_> {
         self.take_name(&job.spec)?;
         // The cache fills with jobs that fire, not with jobs that merely exist.
         self.put(&Key::Spec(job.spec.id), job.spec.as_ref())?;
+        self.mark(&Key::Tag(job.spec.id));
         let place = Place { due: job.due_at(), kept: 0 };
         self.state.index.move_due(job.spec.id, None, place.due);
-        self.put(&Key::Standing(job.spec.id), &StandingRecord { place, standing: &job.standing })?;
+        let record = StandingRecord { place, standing: &job.standing, live: None::<&Execution> };
+        self.put(&Key::Standing(job.spec.id), &record)?;
         self.decide(job.spec.id, Decision::Created);
         self.state.index.jobs += 1;
         Ok(job)
@@ -96,11 +98,14 @@ impl Step<'_> {
         }
         let live = self.state.index.live_of(id);
         let live: Vec<Execution> = live.into_iter().cloned().collect();
-        for execution in &live {
-            self.ask_to_stop(execution, CancelCause::JobDeleted, None)?;
+        for execution in live {
+            self.move_out(execution.clone())?;
+            self.ask_to_stop(&execution, CancelCause::JobDeleted, None)?;
         }
+        // What is kept of it is still found by its executions' ids.
         if self.state.retention.executions_per_job.is_some() {
             self.drop_oldest(id, u32::MAX)?;
+            self.delete(&Key::Tag(id));
         }
         self.decide(id, Decision::Deleted);
         Ok(())
@@ -110,8 +115,9 @@ impl Step<'_> {
         self.state.index.policies.get(&job.spec.quiet_hours?)
     }
 
-    pub(super) fn fire_due(&mut self, limit: usize) -> Result<Fired> {
+    pub(super) fn fire_due(&mut self, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
         let mut fired = Fired::default();
+        self.taking = taker.map(|taker| Taking { taker: taker.clone(), claims: Vec::new() });
         let mut rows = 0;
         while fired.planned.len() < limit && rows < ROWS_PER_STEP {
             let Some((due, id)) = self.state.index.first_due().filter(|(due, _)| *due <= self.now)
@@ -137,6 +143,7 @@ impl Step<'_> {
             self.put_standing(job, place);
             fired.planned.push(Planned { spec, plan });
         }
+        fired.claims = self.taking.take().map(|taking| taking.claims).unwrap_or_default();
         fired.next = self.state.index.next_due();
         Ok(fired)
     }

@@ -19,8 +19,8 @@ pub(super) enum Key<'a> {
     Live(ExecutionId),
     /// An execution that is over, filed with its job.
     Past(JobId, ExecutionId),
-    /// The job of an execution that is over.
-    JobOf(ExecutionId),
+    /// That a job exists, or has a past: leads from an execution to its job by their common tag.
+    Tag(JobId),
     /// An execution whose slot failed for good.
     DeadLetter(ExecutionId),
     /// Consecutive decisions, filed under the first one's sequence.
@@ -48,7 +48,11 @@ impl Key<'_> {
                 bytes.extend_from_slice(owner.as_bytes());
                 bytes.extend_from_slice(name.as_bytes());
             }
-            Self::Live(execution) | Self::JobOf(execution) | Self::DeadLetter(execution) => {
+            Self::Tag(job) => {
+                bytes.extend_from_slice(&job.tag());
+                bytes.extend_from_slice(job.as_bytes());
+            }
+            Self::Live(execution) | Self::DeadLetter(execution) => {
                 bytes.extend_from_slice(execution.as_bytes());
             }
             Self::Past(job, execution) => {
@@ -69,7 +73,7 @@ impl Key<'_> {
             Self::Name(..) => Table::Name,
             Self::Live(_) => Table::Live,
             Self::Past(..) => Table::Past,
-            Self::JobOf(_) => Table::JobOf,
+            Self::Tag(_) => Table::Tag,
             Self::DeadLetter(_) => Table::DeadLetter,
             Self::Audit(_) => Table::Audit,
             Self::Policy(_) => Table::Policy,
@@ -88,7 +92,7 @@ pub(super) enum Table {
     Name,
     Live,
     Past,
-    JobOf,
+    Tag,
     DeadLetter,
     Audit,
     Policy,
@@ -109,6 +113,13 @@ pub(super) fn past_of(job: JobId) -> (Vec<u8>, Vec<u8>) {
     (from, to)
 }
 
+/// The keys of the jobs that an execution may belong to.
+pub(super) fn tagged(execution: ExecutionId) -> (Vec<u8>, Vec<u8>) {
+    let from = [&[Table::Tag as u8], execution.tag().as_slice()].concat();
+    let to = after_prefix(&from);
+    (from, to)
+}
+
 /// The smallest key larger than every key with this prefix.
 fn after_prefix(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
@@ -123,13 +134,12 @@ fn after_prefix(prefix: &[u8]) -> Vec<u8> {
 
 /// The execution that a key ends with.
 pub(super) fn execution_in(key: &[u8]) -> Option<ExecutionId> {
-    let tail = key.len().checked_sub(16)?;
-    Some(ExecutionId::from_bytes(key[tail..].try_into().ok()?))
+    key.last_chunk().map(|tail| ExecutionId::from_bytes(*tail))
 }
 
-/// The job that follows a key's table.
+/// The job that a key ends with.
 pub(super) fn job_in(key: &[u8]) -> Option<JobId> {
-    Some(JobId::from_bytes(key.get(1..17)?.try_into().ok()?))
+    key.last_chunk().map(|tail| JobId::from_bytes(*tail))
 }
 
 #[cfg(test)]
@@ -170,7 +180,17 @@ mod tests {
             let inside = from.as_slice() <= &*key && &*key < to.as_slice();
             prop_assert_eq!(inside, a == b);
             prop_assert_eq!(execution_in(&key), Some(ExecutionId::from_bytes(c)));
-            prop_assert_eq!(job_in(&key), Some(JobId::from_bytes(b)));
+        }
+
+        #[test]
+        fn an_execution_leads_to_its_job(a: [u8; 16], at in 0..4_102_444_800_i64, attempt in 1_u32..9) {
+            let job = JobId::from_bytes(a);
+            let slot = chronos_core::Timestamp::from_secs(at);
+            let trigger = chronos_core::execution::Trigger::Schedule;
+            let (from, to) = tagged(ExecutionId::of(job, slot, trigger, attempt));
+            let key = Key::Tag(job).encode();
+            prop_assert!(from.as_slice() <= &*key && &*key < to.as_slice());
+            prop_assert_eq!(job_in(&key), Some(job));
         }
     }
 }

@@ -19,7 +19,8 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Store, Terms, WakeHook,
+    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Store, Taker, Terms,
+    WakeHook,
 };
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
 
@@ -121,8 +122,8 @@ impl Store for EmbeddedStore {
         self.read(|state| state.jobs(after, limit))
     }
 
-    async fn fire_due(&self, now: Timestamp, limit: usize) -> Result<Fired> {
-        self.step(now, |step| step.fire_due(limit))
+    async fn fire_due(&self, now: Timestamp, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
+        self.step(now, |step| step.fire_due(limit, taker))
     }
 
     async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use chronos_core::store::{Error, Result};
-use chronos_core::{Standing, Timestamp};
+use chronos_core::{Execution, Standing, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The only encoding so far; a change to a stored type adds one and keeps reading the older.
@@ -39,11 +39,16 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 }
 
 /// A job's standing with what the store itself needs to know beside it.
+///
+/// Most jobs have one live execution at most, and every step that changes it changes the standing
+/// too: so the first one lives here, and only further ones have records of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StandingRecord<T = Standing> {
+pub(super) struct StandingRecord<S = Standing, E = Execution> {
     pub(super) place: Place,
     /// Where the job stands.
-    pub(super) standing: T,
+    pub(super) standing: S,
+    /// An execution that waits or runs.
+    pub(super) live: Option<E>,
 }
 
 /// What the store itself needs to know of a job.

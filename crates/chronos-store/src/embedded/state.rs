@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 
 use super::Retention;
 use super::audit;
-use super::index::Index;
-use super::keys::{Key, Table, job_in};
+use super::index::{Home, Index};
+use super::keys::{Key, Table, job_in, tagged};
 use super::record::{Place, StandingRecord, decode};
 use super::step::readable;
 use crate::kv::{self, Kv, Order};
@@ -88,11 +88,14 @@ impl State {
             // A record that cannot be read is set aside; its job is named when it is asked for.
             if let Ok(record) = decode::<StandingRecord>(value) {
                 index.move_due(job, None, record.place.due);
+                if let Some(live) = record.live {
+                    index.put_live(live, Home::Job);
+                }
             }
             Ok(())
         })?;
         self.each(Table::Live, |_, value| {
-            index.put_live(decode::<Execution>(value)?);
+            index.put_live(decode::<Execution>(value)?, Home::Own);
             Ok(())
         })?;
         self.each(Table::Policy, |_, value| {
@@ -141,7 +144,7 @@ impl State {
             return Ok((hot.job.clone(), hot.place));
         }
         let record: Option<StandingRecord> = self.read(&Key::Standing(job))?;
-        let StandingRecord { place, standing } = record.ok_or(Error::NoSuchJob(job))?;
+        let StandingRecord { place, standing, .. } = record.ok_or(Error::NoSuchJob(job))?;
         Ok((Job { spec: self.spec(job)?, standing }, place))
     }
 
@@ -187,8 +190,18 @@ impl State {
         if let Some(live) = self.index.live(id) {
             return Ok(live.clone());
         }
-        let job = self.read::<JobId>(&Key::JobOf(id))?.ok_or(Error::NoSuchExecution(id))?;
-        self.read(&Key::Past(job, id))?.ok_or(Error::NoSuchExecution(id))
+        let (from, to) = tagged(id);
+        let mut jobs = Vec::new();
+        engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
+            jobs.extend(job_in(key));
+            ControlFlow::Continue(())
+        }))?;
+        for job in jobs {
+            if let Some(execution) = self.read(&Key::Past(job, id))? {
+                return Ok(execution);
+            }
+        }
+        Err(Error::NoSuchExecution(id))
     }
 
     /// The job's executions, newest first: what lives, merged with what is over.

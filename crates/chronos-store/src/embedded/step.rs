@@ -1,16 +1,17 @@
 //! A step: the writes of one verb, gathered and committed together or not at all.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::{CancelCause, SkipReason, State as Stage, Token};
 use chronos_core::plan::{Plan, Withdrawal, follow_up};
-use chronos_core::store::{Error, Result, Wake};
-use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp};
+use chronos_core::store::{Claim, Error, Result, Taker, Wake};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
 use serde::Serialize;
 
 use super::audit;
-use super::index::Hot;
+use super::index::{Home, Hot};
 use super::keys::{Key, execution_in, past_of};
 use super::record::{Place, StandingRecord, encode};
 use super::state::{State, engine};
@@ -27,6 +28,16 @@ pub(super) struct Step<'a> {
     /// What a bounded store files with its jobs' past by this step.
     filed: Vec<(JobId, ExecutionId)>,
     wakes: Wakes,
+    /// Who takes what this step fires, and what it took.
+    pub(super) taking: Option<Taking>,
+    /// The newest token before this step.
+    token: Token,
+}
+
+/// A worker that takes what a step fires, and what it took so far.
+pub(super) struct Taking {
+    pub(super) taker: Taker,
+    pub(super) claims: Vec<Claim>,
 }
 
 /// Tells a record that cannot be read, which is its job's trouble, from an engine that fails, which is
@@ -66,6 +77,7 @@ impl State {
         self.index.cool_down();
         let before = (self.index.next_due(), self.index.next_ready());
         let sizes = self.last_sizes;
+        let token = self.token;
         let mut step = Step {
             state: self,
             now,
@@ -74,6 +86,8 @@ impl State {
             changed: Vec::new(),
             filed: Vec::new(),
             wakes: Wakes::default(),
+            taking: None,
+            token,
         };
         let outcome = verb(&mut step);
         step.wake_for_earlier(before);
@@ -94,6 +108,10 @@ impl Step<'_> {
     fn commit(mut self) -> Result<Wakes> {
         self.file_standings()?;
         self.file_events()?;
+        if self.state.token != self.token {
+            let token = self.state.token.0;
+            self.put(&Key::Token, &token)?;
+        }
         self.state.last_sizes = (self.batch.changes.len(), self.events.len());
         if !self.batch.is_empty() {
             engine(self.state.kv.commit(std::mem::take(&mut self.batch)))?;
@@ -111,7 +129,10 @@ impl Step<'_> {
             if let Some(hot) = self.state.index.hot.get_mut(&job) {
                 hot.place.kept -= dropped;
                 hot.changed = false;
-                let record = StandingRecord { place: hot.place, standing: &hot.job.standing };
+            }
+            if let Some(hot) = self.state.index.hot.get(&job) {
+                let live = self.state.index.lodger(job);
+                let record = StandingRecord { place: hot.place, standing: &hot.job.standing, live };
                 self.batch.put(Key::Standing(job).encode(), encode(&record)?);
             }
         }
@@ -144,6 +165,11 @@ impl Step<'_> {
     pub(super) fn put<T: Serialize>(&mut self, key: &Key<'_>, value: &T) -> Result<()> {
         self.batch.put(key.encode(), encode(value)?);
         Ok(())
+    }
+
+    /// Files a key that says all by itself.
+    pub(super) fn mark(&mut self, key: &Key<'_>) {
+        self.batch.put(key.encode(), Vec::new());
     }
 
     pub(super) fn delete(&mut self, key: &Key<'_>) {
@@ -185,9 +211,55 @@ impl Step<'_> {
         }
     }
 
+    /// Sees to it that the job's record is written by this step; says whether there is one.
+    fn touch(&mut self, job: JobId) -> Result<bool> {
+        if !self.state.index.hot.contains_key(&job) && readable(self.load(job))?.is_err() {
+            return Ok(false);
+        }
+        let Some(hot) = self.state.index.hot.get_mut(&job) else {
+            return Ok(false);
+        };
+        if !std::mem::replace(&mut hot.changed, true) {
+            self.changed.push(job);
+        }
+        Ok(true)
+    }
+
+    /// Keeps a live execution in its new state: with its job, unless one is kept there already.
     pub(super) fn put_live(&mut self, execution: Execution) -> Result<()> {
+        let lodges = match self.state.index.home(execution.id) {
+            Some(home) => home == Home::Job,
+            None => self.state.index.lodger(execution.job).is_none(),
+        };
+        if lodges && self.touch(execution.job)? {
+            self.state.index.put_live(execution, Home::Job);
+            return Ok(());
+        }
+        self.move_out(execution)
+    }
+
+    /// Keeps a live execution in a record of its own.
+    pub(super) fn move_out(&mut self, execution: Execution) -> Result<()> {
         self.put(&Key::Live(execution.id), &execution)?;
-        self.state.index.put_live(execution);
+        self.state.index.put_live(execution, Home::Own);
+        Ok(())
+    }
+
+    /// Keeps an execution that has just been fired, or hands it to whoever takes it.
+    fn enqueue(&mut self, execution: &Execution, spec: &Arc<JobSpec>) -> Result<()> {
+        let at_once = execution.run_at <= self.now && !execution.is_held();
+        let waited = self.state.index.next_ready().is_some_and(|ready| ready <= self.now);
+        let taking = self
+            .taking
+            .as_ref()
+            .filter(|taking| at_once && !waited && taking.claims.len() < taking.taker.room);
+        let Some(Taker { worker, lease, .. }) = taking.map(|taking| taking.taker.clone()) else {
+            return self.put_live(execution.clone());
+        };
+        let claim = self.begin(execution.clone(), spec.clone(), &worker, lease)?;
+        if let Some(taking) = &mut self.taking {
+            taking.claims.push(claim);
+        }
         Ok(())
     }
 
@@ -198,8 +270,12 @@ impl Step<'_> {
         execution: &Execution,
         place: Option<&mut Place>,
     ) -> Result<()> {
-        if self.state.index.take_live(execution.id).is_some() {
-            self.delete(&Key::Live(execution.id));
+        match self.state.index.take_live(execution.id) {
+            Some(Home::Own) => self.delete(&Key::Live(execution.id)),
+            Some(Home::Job) => {
+                self.touch(execution.job)?;
+            }
+            None => {}
         }
         let bounded = self.state.retention.executions_per_job.is_some();
         match place {
@@ -211,8 +287,7 @@ impl Step<'_> {
         if bounded {
             self.filed.push((execution.job, execution.id));
         }
-        self.put(&Key::Past(execution.job, execution.id), execution)?;
-        self.put(&Key::JobOf(execution.id), &execution.job)
+        self.put(&Key::Past(execution.job, execution.id), execution)
     }
 
     /// Deletes the job's oldest past executions; says how many there were to delete.
@@ -237,7 +312,6 @@ impl Step<'_> {
         oldest.truncate(count as usize);
         for id in &oldest {
             self.delete(&Key::Past(job, *id));
-            self.delete(&Key::JobOf(*id));
             self.delete(&Key::DeadLetter(*id));
         }
         Ok(u32::try_from(oldest.len()).unwrap_or(u32::MAX))
@@ -255,7 +329,7 @@ impl Step<'_> {
         }
         for execution in &plan.executions {
             if execution.is_live() {
-                self.put_live(execution.clone())?;
+                self.enqueue(execution, &job.spec)?;
             } else {
                 self.put_past(execution, Some(&mut *place))?;
             }

@@ -106,7 +106,7 @@ impl Next {
         let nobody = WorkerId::new("nobody");
         let terms = Terms { now, ..terms(0) };
         Self {
-            fire: store.fire_due(now, 0).await.unwrap().next,
+            fire: store.fire_due(now, 0, None).await.unwrap().next,
             claim: store.claim(&nobody, terms, 0).await.unwrap().next,
             reap: store.reap(now, 0).await.unwrap().next,
         }

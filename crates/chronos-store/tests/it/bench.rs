@@ -96,7 +96,7 @@ impl Bench {
     }
 
     pub(crate) async fn fire(&self, second: i64) -> Fired {
-        self.fire_due(at(second), 100).await.unwrap()
+        self.fire_due(at(second), 100, None).await.unwrap()
     }
 
     /// What a worker gets that takes everything.

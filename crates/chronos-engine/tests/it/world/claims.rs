@@ -353,7 +353,7 @@ async fn a_claim_that_is_answered_after_its_lease_is_handed_back() {
     let diary = Diary::of(&lab);
     let (_engine, link) = lab.engine("engine");
     let job = lab.job("job", lab.once(5), |_| {}, diary.work(seconds(2))).await;
-    lab.store.fire_due(lab.now().after(seconds(5)), 9).await.unwrap();
+    lab.store.fire_due(lab.now().after(seconds(5)), 9, None).await.unwrap();
     lab.until(seconds(1)).await;
     link.freeze(true);
     lab.until(seconds(6) + 2 * LEASE).await;

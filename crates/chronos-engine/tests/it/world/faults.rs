@@ -10,7 +10,7 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Terms, WakeHook,
+    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Taker, Terms, WakeHook,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, WorkerId,
@@ -162,15 +162,22 @@ impl Link {
 
 #[async_trait]
 impl Store for Link {
-    async fn fire_due(&self, now: Timestamp, limit: usize) -> Result<Fired> {
-        let judge = |fired: &Fired| self.ledger.lock().fired(fired, now, limit);
-        self.call("faults in fire_due", self.inner.fire_due(now, limit), judge).await
+    async fn fire_due(&self, now: Timestamp, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
+        let step = self.inner.fire_due(now, limit, taker);
+        self.call("faults in fire_due", step, |fired| {
+            let mut ledger = self.ledger.lock();
+            ledger.fired(fired, now, limit);
+            if let Some(Taker { worker, room, .. }) = taker {
+                ledger.claimed(worker, &fired.claims, now, *room);
+            }
+        })
+        .await
     }
 
     async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
         let step = self.inner.claim(worker, terms, limit);
         self.call("faults in claim", step, |claimed| {
-            self.ledger.lock().claimed(worker, claimed, terms, limit);
+            self.ledger.lock().claimed(worker, &claimed.claims, terms.now, limit);
         })
         .await
     }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chronos_core::execution::{Token, Trigger};
-use chronos_core::store::{Claimed, Fired, Hold, Reaped, Terms};
+use chronos_core::store::{Claim, Fired, Hold, Reaped};
 use chronos_core::{Execution, ExecutionId, JobId, Timestamp, WorkerId};
 
 /// More records than this in one planning step is unbounded work: what one step may write before it
@@ -154,22 +154,20 @@ impl Inner {
     pub(super) fn claimed(
         &mut self,
         worker: &WorkerId,
-        claimed: &Claimed,
-        terms: Terms,
+        claims: &[Claim],
+        now: Timestamp,
         limit: usize,
     ) {
-        self.require(claimed.claims.len() <= limit, || {
-            format!("I12: {} claims of {limit}", claimed.claims.len())
-        });
-        for claim in &claimed.claims {
+        self.require(claims.len() <= limit, || format!("I12: {} claims of {limit}", claims.len()));
+        for claim in claims {
             let execution = &claim.execution;
             let (id, token) = (execution.id, claim.hold.token);
             let new = self.claimed.insert(id);
             self.require(new, || format!("I4: claimed twice: {execution:?}"));
             let over = self.ended.contains_key(&id);
             self.require(!over, || format!("I6: claimed after its end: {execution:?}"));
-            self.require(execution.run_at <= terms.now, || {
-                format!("I2: claimed early at {}: {execution:?}", terms.now)
+            self.require(execution.run_at <= now, || {
+                format!("I2: claimed early at {now}: {execution:?}")
             });
             let before = self.tokens.insert(slot_of(execution), token);
             self.require(before.is_none_or(|before| before < token), || {

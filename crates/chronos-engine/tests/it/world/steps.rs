@@ -72,7 +72,7 @@ async fn a_job_still_due_after_a_full_plan_is_not_planned_anew() {
     let lab = Lab::new();
     let job = lab.job("job", lab.every(1), |_| {}, || async {}).await;
     let now = lab.now().after(seconds(1_500));
-    lab.store.fire_due(now, 100).await.unwrap();
+    lab.store.fire_due(now, 100, None).await.unwrap();
     let mut seen = BTreeSet::new();
     for event in lab.store.audit(0, 10_000).await.unwrap() {
         let (Decision::Skipped { slots, .. }, true) = (&event.decision, event.job == job.spec.id)
@@ -122,7 +122,7 @@ async fn a_fixed_delay_catches_up_its_own_slot_and_never_steps_back() {
 
     // Its slot is at ten seconds, whatever has become of the time meanwhile.
     let late = now.after(seconds(45));
-    lab.store.fire_due(late, 100).await.unwrap();
+    lab.store.fire_due(late, 100, None).await.unwrap();
     let claims = claim(&lab, late).await;
     assert_eq!(claims[0].execution.slot, now.after(seconds(10)));
     finish(&lab, &claims, Ending::Success, late).await;
@@ -130,7 +130,7 @@ async fn a_fixed_delay_catches_up_its_own_slot_and_never_steps_back() {
     let standing = lab.store.job(job.spec.id).await.unwrap().standing;
     assert_eq!(standing.next_slot, Some(second));
 
-    lab.store.fire_due(second, 100).await.unwrap();
+    lab.store.fire_due(second, 100, None).await.unwrap();
     let claims = claim(&lab, second).await;
     let set_back = now.before(Duration::from_hours(1));
     finish(&lab, &claims, Ending::Success, set_back).await;
@@ -138,7 +138,7 @@ async fn a_fixed_delay_catches_up_its_own_slot_and_never_steps_back() {
     assert_eq!(standing.next_slot, Some(second.after(seconds(10))));
 
     let last = now.after(seconds(115));
-    lab.store.fire_due(last, 100).await.unwrap();
+    lab.store.fire_due(last, 100, None).await.unwrap();
     let claims = claim(&lab, last).await;
     finish(&lab, &claims, Ending::Success, last).await;
     let standing = lab.store.job(job.spec.id).await.unwrap().standing;

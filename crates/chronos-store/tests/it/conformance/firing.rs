@@ -22,13 +22,13 @@ pub(crate) async fn due_jobs_fire_oldest_first_up_to_the_limit(bench: &Bench) {
     for (name, slot) in [("a", 30), ("b", 10), ("c", 20), ("d", 99)] {
         bench.create(once(name, slot)).await;
     }
-    let fired = bench.fire_due(at(35), 2).await.unwrap();
+    let fired = bench.fire_due(at(35), 2, None).await.unwrap();
     assert_eq!(names(&fired), "bc");
     assert_eq!(fired.next, Some(at(30)), "there is more to do at once");
-    let fired = bench.fire_due(at(35), 2).await.unwrap();
+    let fired = bench.fire_due(at(35), 2, None).await.unwrap();
     assert_eq!(names(&fired), "a");
     assert_eq!(fired.next, Some(at(99)));
-    let fired = bench.fire_due(at(35), 2).await.unwrap();
+    let fired = bench.fire_due(at(35), 2, None).await.unwrap();
     assert_eq!(names(&fired), "");
     assert_eq!(fired.next, Some(at(99)));
 }
@@ -36,9 +36,9 @@ pub(crate) async fn due_jobs_fire_oldest_first_up_to_the_limit(bench: &Bench) {
 pub(crate) async fn nothing_fires_before_its_slot(bench: &Bench) {
     bench.create(every("a", 10)).await;
     let just_before = at(10).before(Duration::from_micros(1));
-    let fired = bench.fire_due(just_before, 9).await.unwrap();
+    let fired = bench.fire_due(just_before, 9, None).await.unwrap();
     assert_eq!((names(&fired).as_str(), fired.next), ("", Some(at(10))));
-    let fired = bench.fire_due(at(10), 9).await.unwrap();
+    let fired = bench.fire_due(at(10), 9, None).await.unwrap();
     assert_eq!((names(&fired).as_str(), fired.next), ("a", Some(at(20))));
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn two_planners_fire_each_slot_once(bench: &mut Bench) {
         let mut fired = 0;
         for second in [10, 15, 20, 30] {
             for _ in 0..10 {
-                let step = store.fire_due(at(second), 3).await.unwrap();
+                let step = store.fire_due(at(second), 3, None).await.unwrap();
                 fired += step.planned.len();
                 tokio::task::yield_now().await;
             }
@@ -156,7 +156,7 @@ pub(crate) async fn more_slots_than_one_plan_holds_fire_once_each(bench: &Bench)
         .await;
     let mut planned = Vec::new();
     for _ in 0..3 {
-        let fired = bench.fire_due(at(2_500), 10).await.unwrap();
+        let fired = bench.fire_due(at(2_500), 10, None).await.unwrap();
         let plans = fired.planned.into_iter();
         planned.extend(plans.flat_map(|planned| planned.plan.executions));
     }
@@ -223,7 +223,7 @@ pub(crate) async fn cron_jobs_keep_their_place_over_a_restart(bench: &mut Bench)
     let nine = at(8 * 3_600);
     assert_eq!(job.standing.next_slot, Some(nine));
     bench.reopen().await;
-    bench.fire_due(nine, 9).await.unwrap();
+    bench.fire_due(nine, 9, None).await.unwrap();
     bench.reopen().await;
     let standing = bench.job(job.spec.id).await.unwrap().standing;
     assert_eq!(standing.last_slot, Some(nine));

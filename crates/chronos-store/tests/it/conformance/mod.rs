@@ -13,6 +13,7 @@ pub(crate) mod pausing;
 pub(crate) mod quiet_hours;
 pub(crate) mod reading;
 pub(crate) mod reaping;
+pub(crate) mod taking;
 
 /// Runs every case, and random histories, on one engine. A case that is not listed here is dead code,
 /// which the compiler reports.
@@ -49,6 +50,13 @@ macro_rules! conformance {
                 a_bounded_schedule_ends,
                 jitter_moves_the_run_and_not_the_slot,
                 cron_jobs_keep_their_place_over_a_restart,
+            }
+            taking {
+                what_may_begin_at_once_is_taken_as_a_claim_would_take_it,
+                no_more_is_taken_than_there_is_room_for,
+                what_waits_longer_goes_first,
+                what_may_not_begin_yet_is_not_taken,
+                tokens_grow_over_takes_claims_and_restarts,
             }
             claiming {
                 claims_come_in_the_order_of_their_time_up_to_the_limit,

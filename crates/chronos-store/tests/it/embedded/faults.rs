@@ -57,7 +57,7 @@ async fn verb(store: &dyn Store, work: &Work, number: usize) -> Option<Result<()
         1 => store.amend_job(id, edit, None, now).await.map(drop),
         2 => store.amend_job(id, pause, None, now).await.map(drop),
         3 => store.delete_job(id, now).await,
-        4 => store.fire_due(now, 9).await.map(drop),
+        4 => store.fire_due(now, 9, None).await.map(drop),
         5 => store.run_now(id, now).await.map(drop),
         6 => store.claim(&worker("w"), terms(45), 9).await.map(drop),
         7 => store.renew(&holds, terms(39)).await.map(drop),
@@ -147,12 +147,12 @@ async fn a_store_that_fails_over_and_over_recovers() {
     let before = bench.answers().await;
     kv.fail_commits(3);
     for _ in 0..3 {
-        assert!(bench.fire_due(at(20), 9).await.is_err());
+        assert!(bench.fire_due(at(20), 9, None).await.is_err());
     }
     // The index must be rebuilt by now; that may fail as well.
     kv.fail_reads(2);
     assert!(bench.stats().await.is_err());
-    assert!(bench.fire_due(at(20), 9).await.is_err());
+    assert!(bench.fire_due(at(20), 9, None).await.is_err());
     before.assert_same(&bench.answers().await);
     assert_eq!(bench.fire(20).await.planned.len(), 2);
 }

@@ -9,6 +9,7 @@ use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, QuietHours, retry};
 use chronos_core::schedule::Zone;
 use chronos_core::{JobId, JobSpec, PolicyId, Schedule};
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 
 use crate::bench::at;
@@ -30,7 +31,8 @@ pub(super) enum Verb {
     Pause(Pick),
     Resume(Pick),
     Delete(Pick),
-    Fire(usize),
+    /// Fires up to so many jobs, for a worker that has room for so many runs, if there is one.
+    Fire(usize, Option<usize>),
     RunNow(Pick),
     Claim(usize),
     Renew(Vec<Pick>),
@@ -122,7 +124,7 @@ fn verb() -> impl Strategy<Value = Verb> {
         1 => pick().prop_map(Verb::Pause),
         1 => pick().prop_map(Verb::Resume),
         1 => pick().prop_map(Verb::Delete),
-        10 => limit().prop_map(Verb::Fire),
+        10 => (limit(), option::of(limit())).prop_map(|(limit, room)| Verb::Fire(limit, room)),
         2 => pick().prop_map(Verb::RunNow),
         10 => limit().prop_map(Verb::Claim),
         2 => vec(pick(), 0..3).prop_map(Verb::Renew),

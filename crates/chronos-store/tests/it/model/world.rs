@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::execution::{CancelCause, Token};
 use chronos_core::plan::{Change, Ending};
-use chronos_core::store::{Error, Hold, Renewal, Result};
-use chronos_core::{Execution, ExecutionId, Job, JobId};
+use chronos_core::store::{Claim, Error, Hold, Renewal, Result, Taker};
+use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp};
 
 use super::invariants;
 use super::verbs::{NAMES, Step, Traits, Verb, policy, policy_id};
@@ -96,7 +96,7 @@ impl World {
                 Some(job) => accepted(self.bench.run_now(job.spec.id, now).await),
                 None => false,
             },
-            Verb::Fire(limit) => self.fire(limit).await,
+            Verb::Fire(limit, room) => self.fire(limit, room).await,
             Verb::Claim(limit) => self.claim(limit).await,
             Verb::Reap(limit) => {
                 let reaped = self.bench.reap(now, limit).await.unwrap();
@@ -146,16 +146,45 @@ impl World {
         accepted(amended.await)
     }
 
-    async fn fire(&self, limit: usize) -> bool {
+    async fn fire(&mut self, limit: usize, room: Option<usize>) -> bool {
         let now = at(self.second);
+        let waited = self.ready(now).count() > 0;
         let due = self.answers.jobs.iter().filter_map(Job::due_at);
         let due = due.filter(|due| *due <= now).count();
-        let fired = self.bench.fire_due(now, limit).await.unwrap();
+        let lease = terms(self.second).lease;
+        let taker = room.map(|room| Taker { worker: worker("w"), lease, room });
+        let fired = self.bench.fire_due(now, limit, taker.as_ref()).await.unwrap();
         assert!(fired.unreadable.is_empty());
         assert_eq!(fired.planned.len(), due.min(limit), "what is due fires");
         let more = fired.next.is_some_and(|next| next <= now);
         assert_eq!(more, due > limit);
+        let planned = || fired.planned.iter().flat_map(|planned| &planned.plan.executions);
+        let at_once = planned().filter(|it| it.is_queued() && !it.is_held() && it.run_at <= now);
+        let most = room.filter(|_| !waited).unwrap_or(0);
+        let at_once = at_once.count().min(most);
+        // What a plan withdraws changes what has waited longer.
+        let lets_go = fired.planned.iter().any(|planned| !planned.plan.withdrawals.is_empty());
+        let taken = fired.claims.len();
+        assert!(taken == at_once || lets_go, "what may begin is taken");
+        assert!(taken <= room.unwrap_or(0), "no more is taken than there is room for");
+        for claim in &fired.claims {
+            let queued = planned().find(|planned| planned.id == claim.execution.id);
+            assert!(queued.is_some_and(|queued| queued.run_at <= now));
+            self.hand_out(claim);
+        }
         due > 0
+    }
+
+    /// What could have been claimed before the step under way.
+    fn ready(&self, now: Timestamp) -> impl Iterator<Item = &Execution> {
+        let queued = self.answers.rows().filter(|row| row.is_queued() && !row.is_held());
+        queued.filter(move |row| row.run_at <= now)
+    }
+
+    fn hand_out(&mut self, claim: &Claim) {
+        assert!(claim.hold.token > self.last_token, "tokens grow");
+        self.last_token = claim.hold.token;
+        self.holds.push(claim.hold);
     }
 
     async fn claim(&mut self, limit: usize) -> bool {
@@ -168,9 +197,7 @@ impl World {
             let before = self.answers.rows().find(|row| row.id == claim.execution.id);
             let before = before.unwrap();
             assert!(before.is_queued() && !before.is_held() && before.run_at <= now);
-            assert!(claim.hold.token > self.last_token, "tokens grow");
-            self.last_token = claim.hold.token;
-            self.holds.push(claim.hold);
+            self.hand_out(claim);
         }
         !claimed.claims.is_empty()
     }
