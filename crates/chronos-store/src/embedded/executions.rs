@@ -6,10 +6,10 @@ use std::time::Duration;
 use chronos_core::execution::{CancelCause, Lease, Running, State as Stage};
 use chronos_core::plan::{self, Ending};
 use chronos_core::store::{Claim, Claimed, Error, Finish, Hold, Reaped, Renewal, Result, Terms};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp, WorkerId};
+use chronos_core::{Execution, ExecutionId, JobId, JobSpec, Timestamp, WorkerId};
+use smallvec::SmallVec;
 
 use super::keys::Key;
-use super::record::Place;
 use super::step::{Step, asked_to_stop, readable};
 
 impl Step<'_> {
@@ -80,26 +80,23 @@ impl Step<'_> {
     pub(super) fn finish(&mut self, finishes: Vec<Finish>) -> Result<Vec<Result<Execution>>> {
         let mut answers = Vec::with_capacity(finishes.len());
         for Finish { hold, ending, at, log } in finishes {
-            let Some(execution) = self.held(&hold).cloned() else {
+            let Some(job) = self.held(&hold).map(|execution| execution.job) else {
                 answers.push(Err(Error::LeaseLost(hold.execution)));
                 continue;
             };
-            answers.push(match readable(self.owner(execution.job))? {
-                Ok(owner) => {
-                    let at = at.min(self.now);
-                    Ok(self.conclude(&execution, owner, (ending, at), log)?)
-                }
+            answers.push(match readable(self.exists(job))? {
+                Ok(_) => Ok(self.conclude(hold.execution, (ending, at.min(self.now)), log)?),
                 Err(unreadable) => Err(unreadable),
             });
         }
         Ok(answers)
     }
 
-    /// The job of a live execution and its place; `None` when the job was deleted.
-    fn owner(&mut self, job: JobId) -> Result<Option<(Job, Place)>> {
-        match self.load(job) {
-            Ok(loaded) => Ok(Some(loaded)),
-            Err(Error::NoSuchJob(_)) => Ok(None),
+    /// Whether the job of a live execution is there; it may have been deleted.
+    fn exists(&mut self, job: JobId) -> Result<bool> {
+        match self.open(job) {
+            Ok(_) => Ok(true),
+            Err(Error::NoSuchJob(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -107,32 +104,31 @@ impl Step<'_> {
     /// Ends a running execution and makes so what follows from it.
     fn conclude(
         &mut self,
-        execution: &Execution,
-        mut owner: Option<(Job, Place)>,
+        id: ExecutionId,
         (ending, at): (Ending, Timestamp),
         log: Option<Arc<str>>,
     ) -> Result<Execution> {
-        let concluded = {
-            let mut siblings = self.state.index.live_of(execution.job);
-            siblings.retain(|other| other.id != execution.id);
-            let job = owner.as_ref().map(|(job, _)| job);
+        let concluded = self.state.index.live(id).and_then(|execution| {
+            let desk = self.state.index.desk(execution.job)?;
+            let siblings = desk.all_live().filter(|other| other.id != id);
+            let siblings: SmallVec<[&Execution; 4]> = siblings.collect();
+            let job = desk.file.as_ref().map(|file| &file.job);
             plan::conclude(job, execution, &siblings, ending, log, at)
-        };
-        let Some(concluded) = concluded else {
-            return Err(Error::LeaseLost(execution.id));
-        };
-        self.put_past(&concluded.ended, owner.as_mut().map(|(_, place)| place))?;
-        if concluded.dead_letter && owner.is_some() {
-            self.put(&Key::DeadLetter(execution.id), &())?;
-        }
-        self.decide(execution.job, concluded.decision);
+        });
+        let concluded = concluded.ok_or(Error::LeaseLost(id))?;
+        let job = concluded.ended.job;
+        self.put_past(&concluded.ended)?;
+        self.decide(job, concluded.decision);
         if let Some(again) = concluded.again {
             self.put_live(again)?;
         }
-        if let (Some((mut job, place)), Some(standing)) = (owner, concluded.standing) {
-            job.standing = standing;
-            self.follow_up(&mut job)?;
-            self.put_standing(job, place);
+        if let Some(standing) = concluded.standing {
+            self.open(job)?.job.standing = standing;
+            if concluded.dead_letter {
+                self.put(&Key::DeadLetter(id), &())?;
+            }
+            self.follow_up(job)?;
+            self.settle(job)?;
         }
         Ok(concluded.ended)
     }
@@ -142,17 +138,17 @@ impl Step<'_> {
             let Some(mut execution) = self.held(hold).cloned() else {
                 continue;
             };
-            let Ok(owner) = readable(self.owner(execution.job))? else {
+            let Ok(exists) = readable(self.exists(execution.job))? else {
                 // Whether it may be queued is not known, so it is left to its lease.
                 continue;
             };
             if asked_to_stop(&execution) {
-                let stopped = (Ending::Cancelled, self.now);
-                self.conclude(&execution, owner, stopped, None)?;
+                self.conclude(execution.id, (Ending::Cancelled, self.now), None)?;
                 continue;
             }
-            let paused = execution.trigger.is_scheduled()
-                && owner.is_some_and(|(job, _)| job.standing.paused.is_some());
+            let paused = exists
+                && execution.trigger.is_scheduled()
+                && self.open(execution.job)?.job.standing.paused.is_some();
             execution.state = Stage::Queued { held: paused };
             self.put_live(execution)?;
         }
@@ -184,9 +180,8 @@ impl Step<'_> {
                 continue;
             };
             // What follows from its end is not known while its job cannot be read.
-            if let Ok(owner) = readable(self.owner(execution.job))? {
-                let ended = self.conclude(&execution, owner, (ending, self.now), None)?;
-                reaped.ended.push(ended);
+            if readable(self.exists(execution.job))?.is_ok() {
+                reaped.ended.push(self.conclude(id, (ending, self.now), None)?);
             }
         }
         reaped.next = expired.next().map_or(next, |_| Some(self.now));
@@ -198,12 +193,11 @@ impl Step<'_> {
         if !execution.is_live() {
             return Ok(());
         }
-        let Some((mut job, mut place)) = self.owner(execution.job)? else {
-            return self.ask_to_stop(&execution, cause, None);
-        };
-        self.ask_to_stop(&execution, cause, Some(&mut place))?;
-        self.follow_up(&mut job)?;
-        self.put_standing(job, place);
+        self.ask_to_stop(&execution, cause)?;
+        if self.exists(execution.job)? {
+            self.follow_up(execution.job)?;
+            self.settle(execution.job)?;
+        }
         Ok(())
     }
 

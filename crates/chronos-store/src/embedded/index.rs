@@ -7,40 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::execution::State;
 use chronos_core::policy::QuietHours;
-use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
+use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Timestamp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::record::Place;
+use super::desk::{Desk, Home};
 
-/// Jobs kept decoded; past this many the cache starts anew, between two steps.
-const HOT: usize = 65_536;
-
-/// A job that fired lately, decoded.
-#[derive(Debug)]
-pub(super) struct Hot {
-    pub(super) job: Job,
-    pub(super) place: Place,
-    /// Whether the step under way has changed where it stands.
-    pub(super) changed: bool,
-}
-
-/// Which record a live execution is kept in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Home {
-    /// Its job's.
-    Job,
-    /// One of its own.
-    Own,
-}
+/// Desks kept for jobs that are at rest; past this many those are cleared, between two steps.
+const AT_REST: usize = 65_536;
 
 #[derive(Debug, Default)]
 pub(super) struct Index {
     due: BTreeSet<(Timestamp, JobId)>,
     ready: BTreeSet<(Timestamp, ExecutionId)>,
-    live: FxHashMap<ExecutionId, (Execution, Home)>,
-    live_of: FxHashMap<JobId, SmallVec<[ExecutionId; 2]>>,
-    pub(super) hot: FxHashMap<JobId, Hot>,
+    job_of: FxHashMap<ExecutionId, JobId>,
+    desks: FxHashMap<JobId, Box<Desk>>,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     pub(super) jobs: u64,
     running: u64,
@@ -85,87 +66,84 @@ impl Index {
         self.first_ready().map(|(run_at, _)| run_at)
     }
 
+    /// What is known of a job.
+    pub(super) fn desk(&self, job: JobId) -> Option<&Desk> {
+        self.desks.get(&job).map(AsRef::as_ref)
+    }
+
+    pub(super) fn desk_mut(&mut self, job: JobId) -> Option<&mut Desk> {
+        self.desks.get_mut(&job).map(AsMut::as_mut)
+    }
+
+    /// The desk of a job, empty if there was none.
+    pub(super) fn desk_of(&mut self, job: JobId) -> &mut Desk {
+        self.desks.entry(job).or_default()
+    }
+
     /// Adds a live execution or replaces it in its new state.
     pub(super) fn put_live(&mut self, execution: Execution, home: Home) {
         let (id, job) = (execution.id, execution.job);
-        match &execution.state {
-            State::Queued { held: false } => {
-                self.ready.insert((execution.run_at, id));
+        let ready = ready_at(&execution);
+        self.running += u64::from(execution.running().is_some());
+        let before = self.desk_of(job).put(execution, home);
+        if before.is_none() {
+            self.job_of.insert(id, job);
+        }
+        let was_ready = before.as_ref().and_then(ready_at);
+        if was_ready != ready {
+            if let Some(at) = was_ready {
+                self.ready.remove(&(at, id));
             }
-            State::Running(_) => self.running += 1,
-            _ => {}
+            if let Some(at) = ready {
+                self.ready.insert((at, id));
+            }
         }
-        match self.live.insert(id, (execution, home)) {
-            Some((before, _)) => self.forget_state(&before),
-            None => self.live_of.entry(job).or_default().push(id),
-        }
+        self.running -= u64::from(before.is_some_and(|before| before.running().is_some()));
     }
 
-    /// Removes a live execution.
+    /// Removes a live execution; says where it was kept.
     pub(super) fn take_live(&mut self, id: ExecutionId) -> Option<Home> {
-        let (execution, home) = self.live.remove(&id)?;
-        self.forget_state(&execution);
-        if let Some(live) = self.live_of.get_mut(&execution.job) {
-            live.retain(|other| *other != id);
-            if live.is_empty() {
-                self.live_of.remove(&execution.job);
-            }
+        let job = self.job_of.remove(&id)?;
+        let (execution, home) = self.desk_mut(job)?.take(id)?;
+        if let Some(at) = ready_at(&execution) {
+            self.ready.remove(&(at, id));
         }
+        self.running -= u64::from(execution.running().is_some());
         Some(home)
     }
 
-    fn forget_state(&mut self, before: &Execution) {
-        match &before.state {
-            State::Queued { held: false } => {
-                // A queued execution that stays queued at the same time is still ready.
-                let stays = self.live(before.id).is_some_and(|after| {
-                    after.is_queued() && !after.is_held() && after.run_at == before.run_at
-                });
-                if !stays {
-                    self.ready.remove(&(before.run_at, before.id));
-                }
-            }
-            State::Running(_) => self.running -= 1,
-            _ => {}
-        }
-    }
-
     pub(super) fn live(&self, id: ExecutionId) -> Option<&Execution> {
-        self.live.get(&id).map(|(execution, _)| execution)
-    }
-
-    /// Where a live execution is kept.
-    pub(super) fn home(&self, id: ExecutionId) -> Option<Home> {
-        self.live.get(&id).map(|(_, home)| *home)
-    }
-
-    /// The live execution that is kept with its job.
-    pub(super) fn lodger(&self, job: JobId) -> Option<&Execution> {
-        let ids = self.live_of.get(&job)?;
-        let live = ids.iter().filter_map(|id| self.live.get(id));
-        live.filter(|(_, home)| *home == Home::Job).map(|(execution, _)| execution).next()
+        self.desk(*self.job_of.get(&id)?)?.live(id)
     }
 
     /// The live executions of a job.
     pub(super) fn live_of(&self, job: JobId) -> SmallVec<[&Execution; 4]> {
-        let ids = self.live_of.get(&job).map(SmallVec::as_slice).unwrap_or_default();
-        ids.iter().filter_map(|id| self.live(*id)).collect()
+        self.desk(job).map(|desk| desk.all_live().collect()).unwrap_or_default()
     }
 
     /// Every execution that runs, in no order.
     pub(super) fn running(&self) -> impl Iterator<Item = &Execution> {
-        let live = self.live.values().map(|(execution, _)| execution);
+        let live = self.job_of.keys().filter_map(|id| self.live(*id));
         live.filter(|execution| execution.running().is_some())
     }
 
     pub(super) fn queued_and_running(&self) -> (u64, u64) {
-        (self.live.len() as u64 - self.running, self.running)
+        (self.job_of.len() as u64 - self.running, self.running)
     }
 
-    /// Makes room for jobs that fire; only between steps, because a step's changes live here first.
-    pub(super) fn cool_down(&mut self) {
-        if self.hot.len() >= HOT {
-            self.hot.clear();
+    /// Clears the desks of jobs at rest when there are many; only between steps, because a step's
+    /// changes lie there first.
+    pub(super) fn clear_desks(&mut self) {
+        if self.desks.len() >= AT_REST + self.job_of.len() {
+            self.desks.retain(|_, desk| desk.is_busy());
         }
+    }
+}
+
+/// From when on an execution may be claimed, if it may.
+fn ready_at(execution: &Execution) -> Option<Timestamp> {
+    match &execution.state {
+        State::Queued { held: false } => Some(execution.run_at),
+        _ => None,
     }
 }

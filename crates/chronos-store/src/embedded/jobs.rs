@@ -5,7 +5,7 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change, Live};
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Fired, Planned, Result, Taker};
-use chronos_core::{Execution, Job, JobId, JobSpec};
+use chronos_core::{Execution, Job, JobId, JobSpec, Plan};
 
 use super::keys::Key;
 use super::record::{Place, StandingRecord};
@@ -22,11 +22,14 @@ impl Step<'_> {
             return Err(Error::NameTaken(job.spec.name.to_string()));
         }
         self.take_name(&job.spec)?;
-        // The cache fills with jobs that fire, not with jobs that merely exist.
+        // Desks fill with jobs that fire, not with jobs that merely exist.
         self.put(&Key::Spec(job.spec.id), job.spec.as_ref())?;
         self.mark(&Key::Tag(job.spec.id));
         let place = Place { due: job.due_at(), kept: 0 };
         self.state.index.move_due(job.spec.id, None, place.due);
+        if let Some(desk) = self.state.index.desk_mut(job.spec.id) {
+            desk.gone = false;
+        }
         let record = StandingRecord { place, standing: &job.standing, live: None::<&Execution> };
         self.put(&Key::Standing(job.spec.id), &record)?;
         self.decide(job.spec.id, Decision::Created);
@@ -57,50 +60,49 @@ impl Step<'_> {
         change: Change,
         expected: Option<u64>,
     ) -> Result<Job> {
-        let (mut job, mut place) = self.load(id)?;
-        let current = job.spec.version;
+        let job = &self.open(id)?.job;
+        let (spec, current) = (job.spec.clone(), job.spec.version);
         if let Some(expected) = expected.filter(|expected| *expected != current) {
-            let name = job.spec.name.to_string();
+            let name = spec.name.to_string();
             return Err(Error::VersionConflict { name, expected, current });
         }
-        let amended = {
-            let executions = self.state.index.live_of(id);
-            let quiet_hours = self.quiet_hours(&job);
-            plan::amend(&job, &Live { executions: &executions, quiet_hours }, change, self.now)?
-        };
+        let now = self.now;
+        let amended = self.ask(id, |job, live| plan::amend(job, live, change, now))??;
         if amended.spec.version != current {
             self.check_policy(&amended.spec)?;
-            if amended.spec.name != job.spec.name {
+            if amended.spec.name != spec.name {
                 self.take_name(&amended.spec)?;
-                self.delete(&Key::Name(&job.spec.owner, &job.spec.name));
+                self.delete(&Key::Name(&spec.owner, &spec.name));
             }
             self.put(&Key::Spec(id), amended.spec.as_ref())?;
         }
-        job.spec = amended.spec;
-        self.apply(&mut job, &mut place, &amended.plan)?;
-        self.follow_up(&mut job)?;
-        self.put_standing(job.clone(), place);
-        Ok(job)
+        self.open(id)?.job.spec = amended.spec;
+        self.apply(id, &amended.plan)?;
+        self.follow_up(id)?;
+        self.settle(id)?;
+        Ok(self.open(id)?.job.clone())
     }
 
     pub(super) fn delete_job(&mut self, id: JobId) -> Result<()> {
-        let (job, place) = self.load(id)?;
-        self.state.index.move_due(id, place.due, None);
-        self.state.index.hot.remove(&id);
+        let file = self.open(id)?;
+        let (spec, due) = (file.job.spec.clone(), file.place.due);
+        self.state.index.move_due(id, due, None);
         self.state.index.jobs -= 1;
         for key in [
             Key::Spec(id),
             Key::Standing(id),
             Key::Checkpoint(id),
-            Key::Name(&job.spec.owner, &job.spec.name),
+            Key::Name(&spec.owner, &spec.name),
         ] {
             self.delete(&key);
         }
+        let desk = self.state.index.desk_of(id);
+        (desk.file, desk.gone) = (None, true);
         let live = self.state.index.live_of(id);
         let live: Vec<Execution> = live.into_iter().cloned().collect();
         for execution in live {
             self.move_out(execution.clone())?;
-            self.ask_to_stop(&execution, CancelCause::JobDeleted, None)?;
+            self.ask_to_stop(&execution, CancelCause::JobDeleted)?;
         }
         // What is kept of it is still found by its executions' ids.
         if self.state.retention.executions_per_job.is_some() {
@@ -111,8 +113,16 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn quiet_hours(&self, job: &Job) -> Option<&QuietHours> {
-        self.state.index.policies.get(&job.spec.quiet_hours?)
+    /// Asks the domain about a job and what surrounds it.
+    fn ask<T>(&mut self, id: JobId, question: impl FnOnce(&Job, &Live<'_>) -> T) -> Result<T> {
+        self.open(id)?;
+        let index = &self.state.index;
+        let job = index.desk(id).and_then(|desk| desk.file.as_ref()).map(|file| &file.job);
+        let job = job.ok_or(Error::NoSuchJob(id))?;
+        let executions = index.live_of(id);
+        let quiet_hours: Option<&QuietHours> =
+            job.spec.quiet_hours.and_then(|policy| index.policies.get(&policy));
+        Ok(question(job, &Live { executions: &executions, quiet_hours }))
     }
 
     pub(super) fn fire_due(&mut self, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
@@ -120,27 +130,24 @@ impl Step<'_> {
         self.taking = taker.map(|taker| Taking { taker: taker.clone(), claims: Vec::new() });
         let mut rows = 0;
         while fired.planned.len() < limit && rows < ROWS_PER_STEP {
-            let Some((due, id)) = self.state.index.first_due().filter(|(due, _)| *due <= self.now)
+            let now = self.now;
+            let Some((due, id)) = self.state.index.first_due().filter(|(due, _)| *due <= now)
             else {
                 break;
             };
-            let (mut job, mut place) = match readable(self.load(id))? {
-                Ok(loaded) => loaded,
+            let asked: Result<Plan> = self.ask(id, |job, live| plan::plan(job, live, now));
+            let plan = match readable(asked)? {
+                Ok(plan) => plan,
                 Err(unreadable) => {
                     self.state.index.move_due(id, Some(due), None);
                     fired.unreadable.push((id, unreadable));
                     continue;
                 }
             };
-            let plan = {
-                let executions = self.state.index.live_of(id);
-                let quiet_hours = self.quiet_hours(&job);
-                plan::plan(&job, &Live { executions: &executions, quiet_hours }, self.now)
-            };
             rows += plan.executions.len();
-            self.apply(&mut job, &mut place, &plan)?;
-            let spec = job.spec.clone();
-            self.put_standing(job, place);
+            self.apply(id, &plan)?;
+            self.settle(id)?;
+            let spec = self.open(id)?.job.spec.clone();
             fired.planned.push(Planned { spec, plan });
         }
         fired.claims = self.taking.take().map(|taking| taking.claims).unwrap_or_default();
@@ -149,15 +156,12 @@ impl Step<'_> {
     }
 
     pub(super) fn run_now(&mut self, id: JobId) -> Result<Execution> {
-        let (mut job, mut place) = self.load(id)?;
-        let plan = {
-            let executions = self.state.index.live_of(id);
-            let quiet_hours = self.quiet_hours(&job);
-            plan::run_now(&job, &Live { executions: &executions, quiet_hours }, self.now)
-        };
-        let plan = plan.ok_or_else(|| Error::Overlap(job.spec.name.to_string()))?;
-        self.apply(&mut job, &mut place, &plan)?;
-        self.put_standing(job, place);
+        let now = self.now;
+        let plan = self.ask(id, |job, live| {
+            plan::run_now(job, live, now).ok_or_else(|| Error::Overlap(job.spec.name.to_string()))
+        })??;
+        self.apply(id, &plan)?;
+        self.settle(id)?;
         let run = plan.executions.into_iter().last();
         run.ok_or_else(|| Error::Corrupt("a manual run planned nothing".into()))
     }

@@ -1,6 +1,7 @@
 //! The embedded store: its logic once, over any engine behind the key-value seam.
 
 mod audit;
+mod desk;
 mod executions;
 mod index;
 mod jobs;
@@ -32,10 +33,19 @@ use step::Step;
 /// How much of the past a store keeps by itself; `None` keeps everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// The newest executions of each job.
+    /// The newest executions of each job; up to an eighth more may be there at times.
     pub executions_per_job: Option<NonZeroU32>,
     /// About this many of the newest decisions.
     pub audit_events: Option<u64>,
+}
+
+impl Retention {
+    /// How many of a job's past executions are to go. A few more than the bound are let gather, so
+    /// that they go together.
+    fn excess(&self, kept: u32) -> u32 {
+        let most = self.executions_per_job.map_or(u32::MAX, NonZeroU32::get);
+        if kept > most.saturating_add(most / 8) { kept - most } else { 0 }
+    }
 }
 
 /// A store inside the process, over an engine of one's choice.
@@ -111,7 +121,7 @@ impl Store for EmbeddedStore {
     }
 
     async fn job(&self, job: JobId) -> Result<Job> {
-        self.read(|state| state.load(job).map(|(job, _)| job))
+        self.read(|state| state.load(job))
     }
 
     async fn job_named(&self, owner: &str, name: &str) -> Result<Option<Job>> {

@@ -11,9 +11,10 @@ use serde::de::DeserializeOwned;
 
 use super::Retention;
 use super::audit;
-use super::index::{Home, Index};
+use super::desk::{File, Home};
+use super::index::Index;
 use super::keys::{Key, Table, job_in, tagged};
-use super::record::{Place, StandingRecord, decode};
+use super::record::{StandingRecord, decode};
 use super::step::readable;
 use crate::kv::{self, Kv, Order};
 
@@ -132,27 +133,36 @@ impl State {
     }
 
     pub(super) fn spec(&self, job: JobId) -> Result<Arc<JobSpec>> {
-        if let Some(hot) = self.index.hot.get(&job) {
-            return Ok(hot.job.spec.clone());
+        if let Some(file) = self.file(job) {
+            return Ok(file.job.spec.clone());
         }
         self.read(&Key::Spec(job))?.map(Arc::new).ok_or(Error::NoSuchJob(job))
     }
 
-    /// The job and its place; an error when there is none.
-    pub(super) fn load(&self, job: JobId) -> Result<(Job, Place)> {
-        if let Some(hot) = self.index.hot.get(&job) {
-            return Ok((hot.job.clone(), hot.place));
+    fn file(&self, job: JobId) -> Option<&File> {
+        self.index.desk(job)?.file.as_ref()
+    }
+
+    /// The job; an error when there is none.
+    pub(super) fn load(&self, job: JobId) -> Result<Job> {
+        match self.file(job) {
+            Some(file) => Ok(file.job.clone()),
+            None => self.read_file(job).map(|file| file.job),
         }
+    }
+
+    /// The job's records; an error when there are none.
+    pub(super) fn read_file(&self, job: JobId) -> Result<File> {
         let record: Option<StandingRecord> = self.read(&Key::Standing(job))?;
         let StandingRecord { place, standing, .. } = record.ok_or(Error::NoSuchJob(job))?;
-        Ok((Job { spec: self.spec(job)?, standing }, place))
+        Ok(File { job: Job { spec: self.spec(job)?, standing }, place })
     }
 
     pub(super) fn job_named(&mut self, owner: &str, name: &str) -> Result<Option<Job>> {
         let Some(job) = self.read::<JobId>(&Key::Name(owner, name))? else {
             return Ok(None);
         };
-        self.load(job).map(|(job, _)| Some(job))
+        self.load(job).map(Some)
     }
 
     /// Jobs in the order of their ids. One that cannot be read is left out: it must not hide those
@@ -166,7 +176,7 @@ impl State {
             };
             after = Some(*last);
             for id in ids {
-                jobs.extend(readable(self.load(id))?.ok().map(|(job, _)| job));
+                jobs.extend(readable(self.load(id))?.ok());
             }
         }
         Ok(jobs)

@@ -1,19 +1,18 @@
 //! A step: the writes of one verb, gathered and committed together or not at all.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::{CancelCause, SkipReason, State as Stage, Token};
 use chronos_core::plan::{Plan, Withdrawal, follow_up};
 use chronos_core::store::{Claim, Error, Result, Taker, Wake};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
+use chronos_core::{Execution, ExecutionId, JobId, Timestamp};
 use serde::Serialize;
 
 use super::audit;
-use super::index::{Home, Hot};
+use super::desk::{File, Home};
 use super::keys::{Key, execution_in, past_of};
-use super::record::{Place, StandingRecord, encode};
+use super::record::{StandingRecord, encode};
 use super::state::{State, engine};
 use crate::kv::{Batch, Order};
 
@@ -22,8 +21,8 @@ pub(super) struct Step<'a> {
     pub(super) now: Timestamp,
     batch: Batch,
     events: Vec<AuditEvent>,
-    /// Jobs that stand elsewhere by this step, in the order it met them. Where they stand is in the
-    /// index until the commit, because the engine does not see the batch before.
+    /// Jobs whose desks this step has changed, in the order it met them. The desks hold the changes
+    /// until the commit, because the engine does not see the batch before.
     changed: Vec<JobId>,
     /// What a bounded store files with its jobs' past by this step.
     filed: Vec<(JobId, ExecutionId)>,
@@ -74,7 +73,7 @@ impl State {
         verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
     ) -> Result<(T, Wakes)> {
         self.refresh()?;
-        self.index.cool_down();
+        self.index.clear_desks();
         let before = (self.index.next_due(), self.index.next_ready());
         let sizes = self.last_sizes;
         let token = self.token;
@@ -121,18 +120,20 @@ impl Step<'_> {
 
     fn file_standings(&mut self) -> Result<()> {
         for job in std::mem::take(&mut self.changed) {
-            let most = self.state.retention.executions_per_job;
-            let kept = self.state.index.hot.get(&job).map_or(0, |hot| hot.place.kept);
-            let excess = most.map_or(0, |most| kept.saturating_sub(most.get()));
+            let kept = self.state.index.desk(job).and_then(|desk| desk.file.as_ref());
+            let excess = self.state.retention.excess(kept.map_or(0, |file| file.place.kept));
             let dropped = self.drop_oldest(job, excess)?;
+            let Some(desk) = self.state.index.desk_mut(job) else {
+                continue;
+            };
+            desk.changed = false;
             // A job that this step deleted stands nowhere.
-            if let Some(hot) = self.state.index.hot.get_mut(&job) {
-                hot.place.kept -= dropped;
-                hot.changed = false;
+            if let Some(file) = &mut desk.file {
+                file.place.kept -= dropped;
             }
-            if let Some(hot) = self.state.index.hot.get(&job) {
-                let live = self.state.index.lodger(job);
-                let record = StandingRecord { place: hot.place, standing: &hot.job.standing, live };
+            if let Some(file) = &desk.file {
+                let (place, standing) = (file.place, &file.job.standing);
+                let record = StandingRecord { place, standing, live: desk.lodger() };
                 self.batch.put(Key::Standing(job).encode(), encode(&record)?);
             }
         }
@@ -187,39 +188,36 @@ impl Step<'_> {
         self.state.token
     }
 
-    /// The job and its place, as this step leaves them so far; an error when there is none.
-    pub(super) fn load(&mut self, job: JobId) -> Result<(Job, Place)> {
-        let loaded = self.state.load(job)?;
-        self.state.index.hot.entry(job).or_insert_with(|| Hot {
-            job: loaded.0.clone(),
-            place: loaded.1,
-            changed: false,
-        });
-        Ok(loaded)
+    /// The job's records, as this step leaves them so far; an error when there are none.
+    pub(super) fn open(&mut self, job: JobId) -> Result<&mut File> {
+        let desk = self.state.index.desk(job);
+        if desk.is_some_and(|desk| desk.gone) {
+            return Err(Error::NoSuchJob(job));
+        }
+        if desk.is_none_or(|desk| desk.file.is_none()) {
+            let file = self.state.read_file(job)?;
+            self.state.index.desk_of(job).file = Some(file);
+        }
+        let desk = self.state.index.desk_mut(job);
+        desk.and_then(|desk| desk.file.as_mut()).ok_or(Error::NoSuchJob(job))
     }
 
-    /// Keeps where the job stands and moves it in the order of due jobs.
-    pub(super) fn put_standing(&mut self, job: Job, place: Place) {
-        let due = job.due_at();
-        self.state.index.move_due(job.spec.id, place.due, due);
-        let place = Place { due, ..place };
-        let id = job.spec.id;
-        let hot = Hot { job, place, changed: true };
-        let before = self.state.index.hot.insert(id, hot);
-        if before.is_none_or(|before| !before.changed) {
-            self.changed.push(id);
-        }
+    /// Moves the job to where it stands now in the order of due jobs, and has its record written.
+    pub(super) fn settle(&mut self, job: JobId) -> Result<()> {
+        let file = self.open(job)?;
+        let due = file.job.due_at();
+        let before = std::mem::replace(&mut file.place.due, due);
+        self.state.index.move_due(job, before, due);
+        self.touch(job)?;
+        Ok(())
     }
 
     /// Sees to it that the job's record is written by this step; says whether there is one.
     fn touch(&mut self, job: JobId) -> Result<bool> {
-        if !self.state.index.hot.contains_key(&job) && readable(self.load(job))?.is_err() {
+        if readable(self.open(job).map(drop))?.is_err() {
             return Ok(false);
         }
-        let Some(hot) = self.state.index.hot.get_mut(&job) else {
-            return Ok(false);
-        };
-        if !std::mem::replace(&mut hot.changed, true) {
+        if !std::mem::replace(&mut self.state.index.desk_of(job).changed, true) {
             self.changed.push(job);
         }
         Ok(true)
@@ -227,11 +225,9 @@ impl Step<'_> {
 
     /// Keeps a live execution in its new state: with its job, unless one is kept there already.
     pub(super) fn put_live(&mut self, execution: Execution) -> Result<()> {
-        let lodges = match self.state.index.home(execution.id) {
-            Some(home) => home == Home::Job,
-            None => self.state.index.lodger(execution.job).is_none(),
-        };
-        if lodges && self.touch(execution.job)? {
+        let desk = self.state.index.desk(execution.job);
+        let home = desk.map_or(Home::Job, |desk| desk.home(execution.id));
+        if home == Home::Job && self.touch(execution.job)? {
             self.state.index.put_live(execution, Home::Job);
             return Ok(());
         }
@@ -246,7 +242,7 @@ impl Step<'_> {
     }
 
     /// Keeps an execution that has just been fired, or hands it to whoever takes it.
-    fn enqueue(&mut self, execution: &Execution, spec: &Arc<JobSpec>) -> Result<()> {
+    fn enqueue(&mut self, execution: &Execution) -> Result<()> {
         let at_once = execution.run_at <= self.now && !execution.is_held();
         let waited = self.state.index.next_ready().is_some_and(|ready| ready <= self.now);
         let taking = self
@@ -256,38 +252,32 @@ impl Step<'_> {
         let Some(Taker { worker, lease, .. }) = taking.map(|taking| taking.taker.clone()) else {
             return self.put_live(execution.clone());
         };
-        let claim = self.begin(execution.clone(), spec.clone(), &worker, lease)?;
+        let spec = self.open(execution.job)?.job.spec.clone();
+        let claim = self.begin(execution.clone(), spec, &worker, lease)?;
         if let Some(taking) = &mut self.taking {
             taking.claims.push(claim);
         }
         Ok(())
     }
 
-    /// Files an execution that is over with its job's past. `place` counts what is kept, and is put
-    /// afterwards; `None` when the job is gone.
-    pub(super) fn put_past(
-        &mut self,
-        execution: &Execution,
-        place: Option<&mut Place>,
-    ) -> Result<()> {
-        match self.state.index.take_live(execution.id) {
-            Some(Home::Own) => self.delete(&Key::Live(execution.id)),
-            Some(Home::Job) => {
-                self.touch(execution.job)?;
-            }
-            None => {}
+    /// Files an execution that is over with its job's past.
+    pub(super) fn put_past(&mut self, execution: &Execution) -> Result<()> {
+        let job = execution.job;
+        if self.state.index.take_live(execution.id) == Some(Home::Own) {
+            self.delete(&Key::Live(execution.id));
         }
         let bounded = self.state.retention.executions_per_job.is_some();
-        match place {
+        if self.touch(job)? {
+            let place = &mut self.open(job)?.place;
+            place.kept = place.kept.saturating_add(1);
+        } else if bounded {
             // A bounded store keeps no past for jobs that nobody can ask about by name.
-            None if bounded => return Ok(()),
-            None => {}
-            Some(place) => place.kept = place.kept.saturating_add(1),
+            return Ok(());
         }
         if bounded {
-            self.filed.push((execution.job, execution.id));
+            self.filed.push((job, execution.id));
         }
-        self.put(&Key::Past(execution.job, execution.id), execution)
+        self.put(&Key::Past(job, execution.id), execution)
     }
 
     /// Deletes the job's oldest past executions; says how many there were to delete.
@@ -310,32 +300,36 @@ impl Step<'_> {
         oldest.extend(filed.map(|(_, id)| *id));
         oldest.sort_unstable();
         oldest.truncate(count as usize);
+        let file = self.state.index.desk(job).and_then(|desk| desk.file.as_ref());
+        let never_failed = file.is_some_and(|file| file.job.standing.tally.failed == 0);
         for id in &oldest {
             self.delete(&Key::Past(job, *id));
-            self.delete(&Key::DeadLetter(*id));
+            if !never_failed {
+                self.delete(&Key::DeadLetter(*id));
+            }
         }
         Ok(u32::try_from(oldest.len()).unwrap_or(u32::MAX))
     }
 
-    /// Makes a plan so; the caller puts where the job stands.
-    pub(super) fn apply(&mut self, job: &mut Job, place: &mut Place, plan: &Plan) -> Result<()> {
-        job.standing.clone_from(&plan.standing);
+    /// Makes a plan so; the caller settles the job afterwards.
+    pub(super) fn apply(&mut self, job: JobId, plan: &Plan) -> Result<()> {
+        self.open(job)?.job.standing.clone_from(&plan.standing);
         for withdrawal in &plan.withdrawals {
             match withdrawal {
-                Withdrawal::Skip(id, reason) => self.skip(*id, reason, place)?,
-                Withdrawal::Cancel(id, cause) => self.cancel(*id, *cause, Some(&mut *place))?,
+                Withdrawal::Skip(id, reason) => self.skip(*id, reason)?,
+                Withdrawal::Cancel(id, cause) => self.cancel(*id, *cause)?,
                 Withdrawal::Hold(id) => self.hold(*id, true)?,
             }
         }
         for execution in &plan.executions {
             if execution.is_live() {
-                self.enqueue(execution, &job.spec)?;
+                self.enqueue(execution)?;
             } else {
-                self.put_past(execution, Some(&mut *place))?;
+                self.put_past(execution)?;
             }
         }
         for decision in &plan.decisions {
-            self.decide(job.spec.id, decision.clone());
+            self.decide(job, decision.clone());
         }
         if !plan.withdrawals.is_empty() {
             self.follow_up(job)?;
@@ -343,12 +337,12 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, id: ExecutionId, reason: &SkipReason, place: &mut Place) -> Result<()> {
+    fn skip(&mut self, id: ExecutionId, reason: &SkipReason) -> Result<()> {
         let Some(mut execution) = self.state.index.live(id).cloned() else {
             return Ok(());
         };
         execution.state = Stage::Skipped { reason: reason.clone(), at: self.now };
-        self.put_past(&execution, Some(place))
+        self.put_past(&execution)
     }
 
     pub(super) fn hold(&mut self, id: ExecutionId, held: bool) -> Result<()> {
@@ -360,28 +354,18 @@ impl Step<'_> {
     }
 
     /// Cancels a live execution for someone who asks, and says so; asking again changes nothing.
-    pub(super) fn ask_to_stop(
-        &mut self,
-        execution: &Execution,
-        cause: CancelCause,
-        place: Option<&mut Place>,
-    ) -> Result<()> {
+    pub(super) fn ask_to_stop(&mut self, execution: &Execution, cause: CancelCause) -> Result<()> {
         if asked_to_stop(execution) {
             return Ok(());
         }
         let (job, execution) = (execution.job, execution.id);
         self.decide(job, Decision::CancelRequested { execution, cause });
-        self.cancel(execution, cause, place)
+        self.cancel(execution, cause)
     }
 
     /// Cancels a live execution: at once while it waits, by request while it runs. Says nothing about
     /// it: whoever decided it does.
-    pub(super) fn cancel(
-        &mut self,
-        id: ExecutionId,
-        cause: CancelCause,
-        place: Option<&mut Place>,
-    ) -> Result<()> {
+    pub(super) fn cancel(&mut self, id: ExecutionId, cause: CancelCause) -> Result<()> {
         let Some(mut execution) = self.state.index.live(id).cloned() else {
             return Ok(());
         };
@@ -394,20 +378,25 @@ impl Step<'_> {
             return Ok(());
         }
         execution.state = Stage::Cancelled { run: None, cause, at: self.now };
-        self.put_past(&execution, place)
+        self.put_past(&execution)
     }
 
     /// Lets the job's other executions go on after one is gone.
-    pub(super) fn follow_up(&mut self, job: &mut Job) -> Result<()> {
-        let after = follow_up(job, &self.state.index.live_of(job.spec.id), self.now);
-        for id in after.release {
-            self.hold(id, false)?;
+    pub(super) fn follow_up(&mut self, id: JobId) -> Result<()> {
+        self.open(id)?;
+        let now = self.now;
+        let desk = self.state.index.desk(id);
+        let file = desk.and_then(|desk| desk.file.as_ref()).ok_or(Error::NoSuchJob(id))?;
+        let after = follow_up(&file.job, &self.state.index.live_of(id), now);
+        for execution in after.release {
+            self.hold(execution, false)?;
         }
+        let standing = &mut self.open(id)?.job.standing;
         if let Some(next) = after.next_slot {
-            job.standing.next_slot = Some(next);
+            standing.next_slot = Some(next);
         }
         if after.over {
-            job.standing.enabled = false;
+            standing.enabled = false;
         }
         Ok(())
     }

@@ -1,24 +1,21 @@
 //! The memory engine: ordered maps, and the model that every other engine must equal.
 
+mod table;
+
 use std::collections::BTreeMap;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use smallvec::SmallVec;
-
 use super::{Batch, Kv, Order, Result, Visitor};
+use table::Table;
 
-/// The longest common key, without its first byte, fits in place: comparing keys then touches no
-/// memory but the tree's own, which is what a large map spends its time on.
-type Tail = SmallVec<[u8; 32]>;
-
-/// One map for each first byte: keys that begin alike live close together.
-type Maps = BTreeMap<u8, BTreeMap<Tail, Box<[u8]>>>;
+/// One table for each first byte: keys that begin alike live close together.
+type Tables = BTreeMap<u8, Table>;
 
 /// Keeps everything in memory; nothing survives the process.
 #[derive(Debug, Default)]
 pub struct MemoryKv {
-    maps: RwLock<Maps>,
+    tables: RwLock<Tables>,
 }
 
 impl MemoryKv {
@@ -29,12 +26,12 @@ impl MemoryKv {
     }
 
     // Every change to a map is a single insert or remove, so a panic elsewhere leaves it whole.
-    fn read(&self) -> RwLockReadGuard<'_, Maps> {
-        self.maps.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, Tables> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Maps> {
-        self.maps.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, Tables> {
+        self.tables.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -46,8 +43,8 @@ fn split(key: &[u8]) -> (u8, &[u8]) {
 impl Kv for MemoryKv {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let (first, tail) = split(key);
-        let maps = self.read();
-        Ok(maps.get(&first).and_then(|map| map.get(tail)).map(|value| value.to_vec()))
+        let tables = self.read();
+        Ok(tables.get(&first).and_then(|table| table.get(tail)).map(<[u8]>::to_vec))
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, visit: Visitor<'_>) -> Result<()> {
@@ -55,43 +52,32 @@ impl Kv for MemoryKv {
             return Ok(());
         }
         let (first, last) = (split(from).0, split(to).0);
-        let maps = self.read();
+        let tables = self.read();
         let mut key = Vec::new();
-        let mut visit_map = |(table, map): (&u8, &BTreeMap<Tail, Box<[u8]>>)| {
-            let low =
-                if *table == first { Bound::Included(split(from).1) } else { Bound::Unbounded };
-            let high = if *table == last { Bound::Excluded(split(to).1) } else { Bound::Unbounded };
-            let mut range = map.range::<[u8], _>((low, high));
-            let mut next = || match order {
-                Order::Ascending => range.next(),
-                Order::Descending => range.next_back(),
-            };
-            while let Some((tail, value)) = next() {
+        let mut visit_table = |(number, table): (&u8, &Table)| {
+            let low = (*number == first).then(|| split(from).1);
+            let high = (*number == last).then(|| split(to).1);
+            table.scan(low, high, order, &mut |tail, value| {
                 key.clear();
-                key.push(*table);
+                key.push(*number);
                 key.extend_from_slice(tail);
-                visit(&key, value)?;
-            }
-            ControlFlow::Continue(())
+                visit(&key, value)
+            })
         };
-        let mut tables = maps.range(first..=last);
+        let mut tables = tables.range(first..=last);
         // Only the visitor breaks, and it knows.
         let _: ControlFlow<()> = match order {
-            Order::Ascending => tables.try_for_each(&mut visit_map),
-            Order::Descending => tables.rev().try_for_each(&mut visit_map),
+            Order::Ascending => tables.try_for_each(&mut visit_table),
+            Order::Descending => tables.rev().try_for_each(&mut visit_table),
         };
         Ok(())
     }
 
     fn commit(&self, batch: Batch) -> Result<()> {
-        let mut maps = self.write();
+        let mut tables = self.write();
         for (key, value) in batch.changes {
             let (first, tail) = split(&key);
-            let map = maps.entry(first).or_default();
-            match value {
-                Some(value) => map.insert(Tail::from_slice(tail), value),
-                None => map.remove(tail),
-            };
+            tables.entry(first).or_default().set(tail, value);
         }
         Ok(())
     }
@@ -105,8 +91,6 @@ impl Kv for MemoryKv {
     }
 
     fn size(&self) -> u64 {
-        let maps = self.read();
-        let entries = maps.values().flat_map(BTreeMap::iter);
-        entries.map(|(tail, value)| (1 + tail.len() + value.len()) as u64).sum()
+        self.read().values().map(Table::size).sum()
     }
 }

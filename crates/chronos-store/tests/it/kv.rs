@@ -38,10 +38,15 @@ enum Act {
     SyncAndCompact,
 }
 
-/// Few short keys, so that batches meet; some are prefixes of others and some hold extreme bytes.
+/// Few keys, so that batches meet; some are prefixes of others, some hold extreme bytes, and some are
+/// about as long as one id or two.
 fn key() -> impl Strategy<Value = Vec<u8>> {
-    let byte = prop_oneof![Just(0_u8), Just(1), Just(127), Just(255)];
-    vec(byte, 1..4)
+    let byte = || prop_oneof![Just(0_u8), Just(1), Just(127), Just(255)];
+    let length = prop_oneof![3 => Just(0_usize), 2 => 16..19_usize, 2 => 32..35_usize];
+    (vec(byte(), 1..4), byte(), length).prop_map(|(mut key, filler, length)| {
+        key.resize(key.len().max(length), filler);
+        key
+    })
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -58,7 +63,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 pub(crate) fn check(open: impl Fn() -> Box<dyn Kv>) {
-    let mut runner = TestRunner::new(Config::with_cases(128));
+    let mut runner = TestRunner::new(Config::with_cases(512));
     let acts = (vec(act(), 1..40), vec(key(), 8));
     let outcome = runner.run(&acts, |(acts, probes)| {
         let kv = open();
@@ -69,7 +74,7 @@ pub(crate) fn check(open: impl Fn() -> Box<dyn Kv>) {
                 prop_assert_eq!(kv.get(key).unwrap(), model.get(key).cloned());
             }
         }
-        let everything = (vec![], vec![255; 9], usize::MAX);
+        let everything = (vec![], vec![255; 40], usize::MAX);
         compare_scan(kv.as_ref(), &model, &everything, Order::Ascending)?;
         compare_scan(kv.as_ref(), &model, &everything, Order::Descending)
     });
