@@ -9,10 +9,11 @@ mod keys;
 mod record;
 mod state;
 mod step;
+mod syncer;
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use chronos_core::audit::AuditEvent;
@@ -28,7 +29,8 @@ use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timest
 use crate::kv::{Kv, MemoryKv};
 use keys::{Key, Table};
 use state::{State, engine};
-use step::Step;
+use step::{Step, Stepped};
+use syncer::{Syncer, Ticket};
 
 /// How much of the past a store keeps by itself; `None` keeps everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,13 +54,17 @@ impl Retention {
 pub struct EmbeddedStore {
     state: Mutex<State>,
     hooks: RwLock<Vec<WakeHook>>,
+    /// Makes steps durable before they are acknowledged, if the engine keeps anything.
+    syncer: Option<Syncer>,
 }
 
 impl EmbeddedStore {
     /// The store that this engine holds.
     pub fn open(kv: impl Kv, retention: Retention) -> Result<Self> {
-        let state = State::open(Box::new(kv), retention)?;
-        Ok(Self { state: Mutex::new(state), hooks: RwLock::default() })
+        let kv: Arc<dyn Kv> = Arc::new(kv);
+        let state = State::open(kv.clone(), retention)?;
+        let syncer = Syncer::start(&kv)?;
+        Ok(Self { state: Mutex::new(state), hooks: RwLock::default(), syncer })
     }
 
     /// An empty store in memory.
@@ -82,15 +88,36 @@ impl EmbeddedStore {
         read(&mut state)
     }
 
-    fn step<T>(&self, now: Timestamp, verb: impl FnOnce(&mut Step<'_>) -> Result<T>) -> Result<T> {
-        let (value, wakes) = self.lock().step(now, verb)?;
+    /// Runs a verb as one step, and gives back what it answers once that is durable.
+    async fn step<T>(
+        &self,
+        now: Timestamp,
+        verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (value, ticket) = self.commit(now, verb)?;
+        if let (Some(syncer), Some(ticket)) = (&self.syncer, ticket) {
+            syncer.synced(ticket).await?;
+        }
+        Ok(value)
+    }
+
+    fn commit<T>(
+        &self,
+        now: Timestamp,
+        verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
+    ) -> Result<(T, Option<Ticket>)> {
+        let mut state = self.lock();
+        let Stepped { value, wakes, wrote } = state.step(now, verb)?;
+        let syncer = self.syncer.as_ref().filter(|_| wrote);
+        let ticket = syncer.map(Syncer::committed);
+        drop(state);
         let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
         for wake in wakes.iter() {
             for hook in hooks.iter() {
                 hook(wake);
             }
         }
-        Ok(value)
+        Ok((value, ticket))
     }
 }
 
@@ -103,7 +130,7 @@ impl fmt::Debug for EmbeddedStore {
 #[async_trait]
 impl Store for EmbeddedStore {
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job> {
-        self.step(now, |step| step.create_job(spec))
+        self.step(now, |step| step.create_job(spec)).await
     }
 
     async fn amend_job(
@@ -113,11 +140,11 @@ impl Store for EmbeddedStore {
         expected: Option<u64>,
         now: Timestamp,
     ) -> Result<Job> {
-        self.step(now, |step| step.amend_job(job, change, expected))
+        self.step(now, |step| step.amend_job(job, change, expected)).await
     }
 
     async fn delete_job(&self, job: JobId, now: Timestamp) -> Result<()> {
-        self.step(now, |step| step.delete_job(job))
+        self.step(now, |step| step.delete_job(job)).await
     }
 
     async fn job(&self, job: JobId) -> Result<Job> {
@@ -133,19 +160,19 @@ impl Store for EmbeddedStore {
     }
 
     async fn fire_due(&self, now: Timestamp, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
-        self.step(now, |step| step.fire_due(limit, taker))
+        self.step(now, |step| step.fire_due(limit, taker)).await
     }
 
     async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {
-        self.step(now, |step| step.run_now(job))
+        self.step(now, |step| step.run_now(job)).await
     }
 
     async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
-        self.step(terms.now, |step| step.claim(worker, terms, limit))
+        self.step(terms.now, |step| step.claim(worker, terms, limit)).await
     }
 
     async fn renew(&self, holds: &[Hold], terms: Terms) -> Result<Vec<Renewal>> {
-        self.step(terms.now, |step| step.renew(holds, terms))
+        self.step(terms.now, |step| step.renew(holds, terms)).await
     }
 
     async fn finish(
@@ -153,15 +180,15 @@ impl Store for EmbeddedStore {
         finishes: Vec<Finish>,
         now: Timestamp,
     ) -> Result<Vec<Result<Execution>>> {
-        self.step(now, |step| step.finish(finishes))
+        self.step(now, |step| step.finish(finishes)).await
     }
 
     async fn release(&self, holds: &[Hold], now: Timestamp) -> Result<()> {
-        self.step(now, |step| step.release(holds))
+        self.step(now, |step| step.release(holds)).await
     }
 
     async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped> {
-        self.step(now, |step| step.reap(limit))
+        self.step(now, |step| step.reap(limit)).await
     }
 
     async fn cancel(
@@ -170,7 +197,7 @@ impl Store for EmbeddedStore {
         cause: CancelCause,
         now: Timestamp,
     ) -> Result<()> {
-        self.step(now, |step| step.cancel_execution(execution, cause))
+        self.step(now, |step| step.cancel_execution(execution, cause)).await
     }
 
     async fn execution(&self, execution: ExecutionId) -> Result<Execution> {
@@ -204,6 +231,7 @@ impl Store for EmbeddedStore {
             step.state.index.policies.insert(policy.id, policy);
             Ok(())
         })
+        .await
     }
 
     async fn policies(&self) -> Result<Vec<QuietHours>> {
@@ -230,10 +258,11 @@ impl Store for EmbeddedStore {
             step.delete(&Key::Policy(policy));
             Ok(())
         })
+        .await
     }
 
     async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {
-        self.step(Timestamp::EPOCH, |step| step.save_checkpoint(hold, &checkpoint))
+        self.step(Timestamp::EPOCH, |step| step.save_checkpoint(hold, &checkpoint)).await
     }
 
     async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
@@ -248,7 +277,10 @@ impl Store for EmbeddedStore {
     }
 
     async fn flush(&self) -> Result<()> {
-        self.read(|state| engine(state.kv.sync()))
+        match &self.syncer {
+            Some(syncer) => syncer.synced(syncer.newest()).await,
+            None => self.read(|state| engine(state.kv.sync())),
+        }
     }
 
     async fn compact(&self) -> Result<()> {

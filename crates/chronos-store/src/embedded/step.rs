@@ -33,6 +33,14 @@ pub(super) struct Step<'a> {
     token: Token,
 }
 
+/// What became of a verb.
+pub(super) struct Stepped<T> {
+    pub(super) value: T,
+    pub(super) wakes: Wakes,
+    /// Whether there is something to make durable.
+    pub(super) wrote: bool,
+}
+
 /// A worker that takes what a step fires, and what it took so far.
 pub(super) struct Taking {
     pub(super) taker: Taker,
@@ -71,7 +79,7 @@ impl State {
         &mut self,
         now: Timestamp,
         verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
-    ) -> Result<(T, Wakes)> {
+    ) -> Result<Stepped<T>> {
         self.refresh()?;
         self.index.clear_desks();
         let before = (self.index.next_due(), self.index.next_ready());
@@ -91,7 +99,10 @@ impl State {
         let outcome = verb(&mut step);
         step.wake_for_earlier(before);
         let changed = step.changes_something();
-        let outcome = outcome.and_then(|value| step.commit().map(|wakes| (value, wakes)));
+        let outcome = outcome.and_then(|value| {
+            let (wakes, wrote) = step.commit()?;
+            Ok(Stepped { value, wakes, wrote })
+        });
         if let Err(error) = &outcome {
             self.stale = changed || matches!(error, Error::Unavailable(_));
         }
@@ -104,7 +115,8 @@ impl Step<'_> {
         !(self.batch.is_empty() && self.changed.is_empty() && self.events.is_empty())
     }
 
-    fn commit(mut self) -> Result<Wakes> {
+    /// Commits what was gathered; says what may have come due, and whether anything was written.
+    fn commit(mut self) -> Result<(Wakes, bool)> {
         self.file_standings()?;
         self.file_events()?;
         if self.state.token != self.token {
@@ -112,10 +124,11 @@ impl Step<'_> {
             self.put(&Key::Token, &token)?;
         }
         self.state.last_sizes = (self.batch.changes.len(), self.events.len());
-        if !self.batch.is_empty() {
+        let wrote = !self.batch.is_empty();
+        if wrote {
             engine(self.state.kv.commit(std::mem::take(&mut self.batch)))?;
         }
-        Ok(self.wakes)
+        Ok((self.wakes, wrote))
     }
 
     fn file_standings(&mut self) -> Result<()> {

@@ -86,6 +86,10 @@ impl Kv for MemoryKv {
         Ok(())
     }
 
+    fn is_durable(&self) -> bool {
+        false
+    }
+
     fn compact(&self) -> Result<()> {
         Ok(())
     }

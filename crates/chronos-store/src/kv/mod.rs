@@ -29,6 +29,11 @@ pub trait Kv: Send + Sync + 'static {
     /// Makes every committed batch survive a power cut.
     fn sync(&self) -> Result<()>;
 
+    /// Whether anything survives at all, and is worth a sync.
+    fn is_durable(&self) -> bool {
+        true
+    }
+
     /// Gives back the space of overwritten and deleted entries.
     fn compact(&self) -> Result<()>;
 

@@ -212,6 +212,11 @@ impl Kv for Forgetful {
         Err(kv::Error("the disk is gone".into()))
     }
 
+    // Every step would fail; here only the flush at the end is to.
+    fn is_durable(&self) -> bool {
+        false
+    }
+
     fn compact(&self) -> kv::Result<()> {
         self.0.compact()
     }

@@ -1,9 +1,10 @@
 //! What the embedded store promises beyond the port: when its engine fails, when a record is damaged,
-//! and when it keeps only part of the past.
+//! when it keeps only part of the past, and when it acknowledges a step.
 
 mod damage;
 mod faults;
 mod retention;
+mod syncing;
 
 use std::sync::Arc;
 

@@ -164,9 +164,9 @@ impl World {
         let at_once = at_once.count().min(most);
         // What a plan withdraws changes what has waited longer.
         let lets_go = fired.planned.iter().any(|planned| !planned.plan.withdrawals.is_empty());
-        let taken = fired.claims.len();
-        assert!(taken == at_once || lets_go, "what may begin is taken");
-        assert!(taken <= room.unwrap_or(0), "no more is taken than there is room for");
+        let claims = fired.claims.len();
+        assert!(claims == at_once || lets_go, "what may begin is taken");
+        assert!(claims <= room.unwrap_or(0), "no more is taken than there is room for");
         for claim in &fired.claims {
             let queued = planned().find(|planned| planned.id == claim.execution.id);
             assert!(queued.is_some_and(|queued| queued.run_at <= now));

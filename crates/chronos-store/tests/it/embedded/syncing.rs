@@ -1,0 +1,135 @@
+//! Group commit: a step is acknowledged once it is synced, and steps share their syncs.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+use chronos_core::Store;
+use chronos_core::store::Error;
+use chronos_store::kv::{self, Batch, Kv, MemoryKv, Order, Visitor};
+use chronos_store::{EmbeddedStore, Retention};
+use tokio::task::JoinSet;
+
+use crate::bench::{at, every, job_id};
+
+/// A disk whose syncs take until someone lets them pass.
+#[derive(Default)]
+struct Disk {
+    kv: MemoryKv,
+    /// Syncs that may still pass.
+    passes: Mutex<u32>,
+    granted: Condvar,
+    begun: AtomicU32,
+    broken: AtomicBool,
+}
+
+impl Disk {
+    fn let_pass(&self, syncs: u32) {
+        *self.passes.lock().unwrap() += syncs;
+        self.granted.notify_all();
+    }
+}
+
+#[derive(Clone, Default)]
+struct SlowKv(Arc<Disk>);
+
+impl Kv for SlowKv {
+    fn get(&self, key: &[u8]) -> kv::Result<Option<Vec<u8>>> {
+        self.0.kv.get(key)
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, visit: Visitor<'_>) -> kv::Result<()> {
+        self.0.kv.scan(from, to, order, visit)
+    }
+
+    fn commit(&self, batch: Batch) -> kv::Result<()> {
+        self.0.kv.commit(batch)
+    }
+
+    fn sync(&self) -> kv::Result<()> {
+        self.0.begun.fetch_add(1, Ordering::SeqCst);
+        let passes = self.0.passes.lock().unwrap();
+        let mut passes = self.0.granted.wait_while(passes, |passes| *passes == 0).unwrap();
+        *passes -= 1;
+        if self.0.broken.load(Ordering::SeqCst) {
+            return Err(kv::Error("the disk is gone".into()));
+        }
+        Ok(())
+    }
+
+    fn compact(&self) -> kv::Result<()> {
+        self.0.kv.compact()
+    }
+
+    fn size(&self) -> u64 {
+        self.0.kv.size()
+    }
+}
+
+fn store() -> (Arc<EmbeddedStore>, SlowKv) {
+    let kv = SlowKv::default();
+    (Arc::new(EmbeddedStore::open(kv.clone(), Retention::default()).unwrap()), kv)
+}
+
+/// Creates jobs, each as a caller of its own; gives back once all are committed and the first sync
+/// is under way.
+async fn create(store: &Arc<EmbeddedStore>, kv: &SlowKv, names: &[&'static str]) -> JoinSet<bool> {
+    let mut callers = JoinSet::new();
+    for name in names.iter().copied() {
+        let caller = store.clone();
+        callers.spawn(async move {
+            let created = caller.create_job(every(name, 10), at(0)).await;
+            assert!(created.is_ok() || matches!(created, Err(Error::Unavailable(_))));
+            created.is_ok()
+        });
+        while store.job(job_id(name)).await.is_err() || kv.0.begun.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    callers
+}
+
+#[tokio::test]
+async fn nothing_is_acknowledged_before_it_is_synced() {
+    let (store, kv) = store();
+    let mut callers = create(&store, &kv, &["a"]).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+        assert!(callers.try_join_next().is_none());
+    }
+    kv.0.let_pass(1);
+    assert!(callers.join_next().await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn steps_that_are_committed_during_a_sync_share_the_next_one() {
+    let (store, kv) = store();
+    let mut callers = create(&store, &kv, &["a"]).await;
+    let others = create(&store, &kv, &["b", "c", "d", "e", "f"]).await;
+    kv.0.let_pass(1);
+    assert!(callers.join_next().await.unwrap().unwrap());
+    kv.0.let_pass(1);
+    assert_eq!(others.join_all().await, [true; 5]);
+    assert_eq!(kv.0.begun.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_sync_that_fails_acknowledges_nobody() {
+    let (store, kv) = store();
+    let mut callers = create(&store, &kv, &["a", "b"]).await;
+    kv.0.broken.store(true, Ordering::SeqCst);
+    kv.0.let_pass(2);
+    while let Some(acknowledged) = callers.join_next().await {
+        assert!(!acknowledged.unwrap());
+    }
+    kv.0.broken.store(false, Ordering::SeqCst);
+    kv.0.let_pass(1);
+    store.flush().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_writes_nothing_waits_for_no_sync() {
+    let (store, kv) = store();
+    assert!(store.fire_due(at(5), 9, None).await.unwrap().planned.is_empty());
+    assert!(store.delete_job(job_id("a"), at(5)).await.is_err());
+    assert_eq!(kv.0.begun.load(Ordering::SeqCst), 0);
+}
