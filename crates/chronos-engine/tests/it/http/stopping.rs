@@ -45,7 +45,7 @@ async fn a_shutdown_does_not_wait_for_an_endpoint_and_the_request_is_made_again(
         SchedulerService::with_store(config.clone(), store.clone(), clock).unwrap()
     };
     let first = scheduler();
-    let request = to(&server).with_timeout(Duration::from_secs(600)).unwrap();
+    let request = to(&server).with_timeout(Duration::from_mins(10)).unwrap();
     first.schedule(seldom().http(request)).await.unwrap();
     first.start().await.unwrap();
     let execution = first.run_job("call").await.unwrap();
