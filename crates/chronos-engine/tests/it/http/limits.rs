@@ -65,9 +65,8 @@ async fn a_host_that_hangs_gets_no_more_requests_than_its_share() {
     }
     quick.until(|seen| seen.requests.len() == 5).await;
     deaf.until(|seen| seen.requests.len() == 2).await;
-    // The others are running too, and wait.
-    let running = store.stats().await.unwrap().running;
-    assert!((3..=5).contains(&running), "{running}");
+    // The other three have begun too, and wait.
+    assert!(engine.running() >= 5, "{}", engine.running());
     assert_eq!(engine.stop(Duration::from_secs(20)).await, 0);
     assert_eq!(deaf.seen().requests.len(), 2);
 }
