@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chronos_core::execution::{CancelCause, Lease, Running, State as Stage};
+use chronos_core::execution::{CancelCause, Lease, Report, Running, State as Stage};
 use chronos_core::plan::{self, Ending};
 use chronos_core::store::{Claim, Claimed, Error, Finish, Hold, Reaped, Renewal, Result, Terms};
 use chronos_core::{Execution, ExecutionId, JobId, JobSpec, Timestamp, WorkerId};
@@ -79,13 +79,16 @@ impl Step<'_> {
 
     pub(super) fn finish(&mut self, finishes: Vec<Finish>) -> Result<Vec<Result<Execution>>> {
         let mut answers = Vec::with_capacity(finishes.len());
-        for Finish { hold, ending, at, log } in finishes {
+        for Finish { hold, ending, mut report } in finishes {
             let Some(job) = self.held(&hold).map(|execution| execution.job) else {
                 answers.push(Err(Error::LeaseLost(hold.execution)));
                 continue;
             };
             answers.push(match readable(self.exists(job))? {
-                Ok(_) => Ok(self.conclude(hold.execution, (ending, at.min(self.now)), log)?),
+                Ok(_) => {
+                    report.at = report.at.min(self.now);
+                    Ok(self.conclude(hold.execution, ending, report)?)
+                }
                 Err(unreadable) => Err(unreadable),
             });
         }
@@ -102,18 +105,13 @@ impl Step<'_> {
     }
 
     /// Ends a running execution and makes so what follows from it.
-    fn conclude(
-        &mut self,
-        id: ExecutionId,
-        (ending, at): (Ending, Timestamp),
-        log: Option<Arc<str>>,
-    ) -> Result<Execution> {
+    fn conclude(&mut self, id: ExecutionId, ending: Ending, report: Report) -> Result<Execution> {
         let concluded = self.state.index.live(id).and_then(|execution| {
             let desk = self.state.index.desk(execution.job)?;
             let siblings = desk.all_live().filter(|other| other.id != id);
             let siblings: SmallVec<[&Execution; 4]> = siblings.collect();
             let job = desk.file.as_ref().map(|file| &file.job);
-            plan::conclude(job, execution, &siblings, ending, log, at)
+            plan::conclude(job, execution, &siblings, ending, report)
         });
         let concluded = concluded.ok_or(Error::LeaseLost(id))?;
         let job = concluded.ended.job;
@@ -143,7 +141,7 @@ impl Step<'_> {
                 continue;
             };
             if asked_to_stop(&execution) {
-                self.conclude(execution.id, (Ending::Cancelled, self.now), None)?;
+                self.conclude(execution.id, Ending::Cancelled, Report::at(self.now))?;
                 continue;
             }
             let paused = exists
@@ -181,7 +179,7 @@ impl Step<'_> {
             };
             // What follows from its end is not known while its job cannot be read.
             if readable(self.exists(execution.job))?.is_ok() {
-                reaped.ended.push(self.conclude(id, (ending, self.now), None)?);
+                reaped.ended.push(self.conclude(id, ending, Report::at(self.now))?);
             }
         }
         reaped.next = expired.next().map_or(next, |_| Some(self.now));
