@@ -242,7 +242,8 @@ impl Input<'_> {
         let mut bytes = Vec::new();
         // Grows with what is there, so that an altered length is no huge allocation.
         let read = (&mut *self.inner).take(count).read_to_end(&mut bytes);
-        let read = read.map_err(|error| OpenError::BadBackup(format!("it cannot be read: {error}")))?;
+        let read =
+            read.map_err(|error| OpenError::BadBackup(format!("it cannot be read: {error}")))?;
         if read as u64 != count {
             return Err(OpenError::BadBackup("it is cut short; use another one".into()));
         }

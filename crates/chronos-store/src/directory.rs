@@ -4,6 +4,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::error::OpenError;
 use crate::url::Engine;
@@ -78,6 +80,7 @@ impl DataDir {
     }
 
     /// Says that the engine's files are complete: from now on a missing one is damage.
+    #[cfg(any(feature = "fjall", feature = "rocksdb"))]
     pub(crate) fn settle(&mut self) -> Result<(), OpenError> {
         if self.is_new {
             self.write_marker(true)?;
@@ -153,7 +156,7 @@ fn lock(directory: &Path) -> Result<File, OpenError> {
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let mut file = options.open(&path).map_err(OpenError::io("open", &path))?;
-    match file.try_lock() {
+    match patiently(|| file.try_lock(), |error| matches!(error, TryLockError::WouldBlock)) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
@@ -167,6 +170,21 @@ fn lock(directory: &Path) -> Result<File, OpenError> {
     Ok(file)
 }
 
+/// Tries again for a quarter of a second while something is locked: a process that is about to end
+/// still holds its locks, and one that is just being started holds copies of this one's.
+pub(crate) fn patiently<T, E>(
+    mut act: impl FnMut() -> Result<T, E>,
+    is_locked: impl Fn(&E) -> bool,
+) -> Result<T, E> {
+    for _ in 0..25 {
+        match act() {
+            Err(error) if is_locked(&error) => thread::sleep(Duration::from_millis(10)),
+            answer => return answer,
+        }
+    }
+    act()
+}
+
 /// What the marker file says.
 #[derive(Debug)]
 struct Marker {
@@ -177,7 +195,8 @@ struct Marker {
 impl Marker {
     fn encode(&self) -> String {
         let state = if self.ready { "ready" } else { "new" };
-        let text = format!("chronos store\nformat {FORMAT}\nengine {}\nstate {state}\n", self.engine);
+        let text =
+            format!("chronos store\nformat {FORMAT}\nengine {}\nstate {state}\n", self.engine);
         format!("{text}check {:08x}\n", crc32fast::hash(text.as_bytes()))
     }
 }

@@ -12,7 +12,9 @@ use crate::url::Engine;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The address of the store means nothing.
-    #[error("store address \"{given}\" {problem}; accepted are memory:, fjall:PATH and rocksdb:PATH")]
+    #[error(
+        "store address \"{given}\" {problem}; accepted are memory:, fjall:PATH and rocksdb:PATH"
+    )]
     Address {
         /// What was given.
         given: String,

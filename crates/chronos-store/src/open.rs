@@ -7,7 +7,9 @@ use crate::kv::fjall::FjallKv;
 #[cfg(feature = "rocksdb")]
 use crate::kv::rocksdb::RocksKv;
 use crate::kv::{Kv, MemoryKv};
-use crate::{DataDir, EmbeddedStore, Engine, OpenError, Retention, StoreUrl};
+#[cfg(any(feature = "fjall", feature = "rocksdb"))]
+use crate::{DataDir, Engine};
+use crate::{EmbeddedStore, OpenError, Retention, StoreUrl};
 
 /// How much an engine may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,10 @@ pub fn open(
 }
 
 /// Opens the engine at an address.
+#[cfg_attr(
+    not(any(feature = "fjall", feature = "rocksdb")),
+    expect(unused_variables, reason = "memory has nothing to tune")
+)]
 pub(crate) fn engine(url: &StoreUrl, tuning: Tuning) -> Result<Arc<dyn Kv>, OpenError> {
     match url {
         StoreUrl::Memory => Ok(Arc::new(MemoryKv::new())),

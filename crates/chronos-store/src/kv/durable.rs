@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use chronos_core::store::Compacted;
 use tracing::{info, warn};
 
-use super::mark::Mark;
+use super::mark::{Mark, Promise};
 use super::{Batch, CompactionWatch, Error, Kv, Order, Visitor};
 use crate::directory::DataDir;
 use crate::error::OpenError;
@@ -25,9 +25,9 @@ pub(super) type Result<T> = std::result::Result<T, Failure>;
 
 /// The files of one engine, opened.
 pub trait Tables: Send + Sync + Sized + 'static {
-    /// Looks for damage that the engine itself would pass over, before it is opened. All of the first
-    /// `promised` batches must be there.
-    fn inspect(path: &Path, promised: u64) -> Result<()>;
+    /// Looks for damage that the engine itself would pass over, before it is opened. Gives the batch up
+    /// to which journals may go by opening it.
+    fn inspect(path: &Path, promise: Promise) -> Result<u64>;
 
     /// Opens the files, or makes them.
     fn open(path: &Path, tuning: Tuning) -> Result<Self>;
@@ -50,7 +50,13 @@ pub trait Tables: Send + Sync + Sized + 'static {
     /// As [`Kv::sync`].
     fn sync(&self) -> Result<()>;
 
-    /// As [`Kv::compact`].
+    /// Whether so much is in memory that it should be written out.
+    fn is_full(&self) -> bool;
+
+    /// Begins to write out everything that is in memory, after which journals may go.
+    fn write_out(&self) -> Result<()>;
+
+    /// As [`Kv::compact`], of what was written out.
     fn compact(&self, watch: CompactionWatch<'_>) -> Result<Compacted>;
 
     /// As [`Kv::size`].
@@ -167,6 +173,22 @@ impl<T: Tables> DurableKv<T> {
         read(tables).map_err(|failure| Error(failure.text()))
     }
 
+    /// Writes out what is in memory if that is much.
+    fn make_room(&self, writer: &Writer) {
+        if let Some(tables) = self.tables().as_ref().filter(|tables| tables.is_full())
+            && let Err(failure) = self.write_out(writer, tables)
+        {
+            // The batch is committed all the same; the next one tries again.
+            warn!(error = %failure.text(), "Store could not write out what is in memory");
+        }
+    }
+
+    /// Nothing is committed meanwhile, so that whatever leaves memory is below the floor.
+    fn write_out(&self, writer: &Writer, tables: &T) -> Result<()> {
+        self.mark.raise_floor(writer.count)?;
+        tables.write_out()
+    }
+
     /// Opens the files again after a write failed, if there is space by now. The caller's write fails
     /// all the same: what it was based on may not have survived.
     fn resume(&self, writer: &mut Writer) -> Error {
@@ -174,7 +196,9 @@ impl<T: Tables> DurableKv<T> {
             return Error(Failure::from(error).text());
         }
         let Ok(mut tables) = self.tables.try_write() else {
-            return Error("the store is opened again as soon as a compaction or backup ends".into());
+            return Error(
+                "the store is opened again as soon as a compaction or backup ends".into(),
+            );
         };
         // The files can be opened once only.
         *tables = None;
@@ -200,13 +224,7 @@ impl<T: Tables> Kv for DurableKv<T> {
         self.with(|tables| tables.get(key))
     }
 
-    fn scan(
-        &self,
-        from: &[u8],
-        to: &[u8],
-        order: Order,
-        visit: Visitor<'_>,
-    ) -> super::Result<()> {
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, visit: Visitor<'_>) -> super::Result<()> {
         self.with(|tables| tables.scan(from, to, order, visit))
     }
 
@@ -229,13 +247,15 @@ impl<T: Tables> Kv for DurableKv<T> {
         match self.tables().as_ref().map(|tables| tables.commit(&batch, count)) {
             Some(Ok(())) => {
                 writer.count = count;
+                self.make_room(&writer);
                 Ok(())
             }
+            // A worker of the engine failed unseen.
+            Some(Err(Failure::Poisoned)) | None => Err(self.resume(&mut writer)),
             Some(Err(failure)) => {
                 writer.failed = failure.ends_writing();
                 Err(Error(failure.text()))
             }
-            None => Err(self.resume(&mut writer)),
         }
     }
 
@@ -269,13 +289,17 @@ impl<T: Tables> Kv for DurableKv<T> {
             }
             Err(failure) => {
                 writer.failed |= failure.ends_writing();
-                Err(Error(failure.text()))
+                let space = probe(self.directory.path()).map_err(Failure::from);
+                Err(Error(space.err().unwrap_or(failure).text()))
             }
         }
     }
 
     fn compact(&self, watch: CompactionWatch<'_>) -> super::Result<Compacted> {
-        self.with(|tables| tables.compact(watch))
+        self.with(|tables| {
+            self.write_out(&self.writer(), tables)?;
+            tables.compact(watch)
+        })
     }
 
     fn size(&self) -> u64 {
@@ -302,7 +326,8 @@ fn open_tables<T: Tables>(
     // Engines assert what they expect of their files; a broken one is no reason to fall over.
     let opened = catch_unwind(AssertUnwindSafe(|| {
         if !directory.is_new() {
-            T::inspect(&path, mark.batches())?;
+            let floor = T::inspect(&path, mark.promise())?;
+            mark.raise_floor(floor)?;
         }
         let tables = T::open(&path, tuning)?;
         let count = tables.count()?;
@@ -314,7 +339,7 @@ fn open_tables<T: Tables>(
             return Err(OpenError::damaged(directory.path(), "the engine cannot make sense of it"));
         }
     };
-    if count < mark.batches() {
+    if count < mark.promise().durable {
         return Err(mark.lost(directory, count));
     }
     Ok((tables, count))

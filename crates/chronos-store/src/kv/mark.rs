@@ -1,29 +1,38 @@
-//! The mark: how many batches are known to be durable, kept beside the engine's own files.
+//! The mark: which batches must be found when an engine is opened again, kept beside its own files.
 //!
 //! An engine that finds its journal damaged cannot tell a torn tail, which nobody was promised, from the
-//! loss of batches that were acknowledged: both look like an early end. The mark can. It is written
-//! after each sync, so that whatever it counts must be there when the engine is opened again. It is
-//! itself not synced before the engine is closed, which costs nothing but sharpness: an older mark
-//! promises less, never more.
+//! loss of batches that were acknowledged: both look like an early end. The mark can. It counts the
+//! batches that are durable, written after each sync, so that all of them must be there. It is not
+//! itself synced with each, which costs nothing but sharpness: an older mark promises less, never
+//! more. Beside it stands the floor: batches up to there need not be in a journal any more.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tracing::warn;
 
 use crate::directory::DataDir;
 use crate::error::OpenError;
 
-const LENGTH: usize = 12;
+const LENGTH: usize = 20;
 
-/// A count of durable batches, in a file.
+/// What must be found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Promise {
+    /// All batches up to this one are durable.
+    pub durable: u64,
+    /// Batches after this one are still in a journal.
+    pub floor: u64,
+}
+
+/// A promise, in a file.
 #[derive(Debug)]
 pub(super) struct Mark {
     file: File,
-    batches: Mutex<u64>,
+    promise: Mutex<Promise>,
 }
 
 impl Mark {
@@ -35,7 +44,9 @@ impl Mark {
         }
         match Self::open(&path) {
             Ok(Some(mark)) => Ok(mark),
-            Ok(None) => Err(OpenError::damaged(directory.path(), "its file \"durable\" is altered")),
+            Ok(None) => {
+                Err(OpenError::damaged(directory.path(), "its file \"durable\" is altered"))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(OpenError::damaged(directory.path(), "its file \"durable\" is missing"))
             }
@@ -45,7 +56,7 @@ impl Mark {
 
     /// Says that the engine found fewer batches than were acknowledged.
     pub(super) fn lost(&self, directory: &DataDir, found: u64) -> OpenError {
-        let promised = self.batches();
+        let promised = self.promise().durable;
         let what = format!("of {promised} acknowledged batches only {found} can be read");
         OpenError::damaged(directory.path(), what)
     }
@@ -54,9 +65,9 @@ impl Mark {
     fn create(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).mode(0o600).open(path)?;
-        file.write_all_at(&encode(0), 0)?;
+        file.write_all_at(&encode(Promise::default()), 0)?;
         file.sync_all()?;
-        Ok(Self { file, batches: Mutex::new(0) })
+        Ok(Self { file, promise: Mutex::default() })
     }
 
     /// The mark that was kept here; `None` when it is damaged.
@@ -67,25 +78,42 @@ impl Mark {
         if !whole || file.read_exact_at(&mut bytes, 0).is_err() {
             return Ok(None);
         }
-        Ok(decode(bytes).map(|batches| Self { file, batches: Mutex::new(batches) }))
+        Ok(decode(bytes).map(|promise| Self { file, promise: Mutex::new(promise) }))
     }
 
-    /// The batches that must be there.
-    pub(super) fn batches(&self) -> u64 {
-        *self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What must be found.
+    pub(super) fn promise(&self) -> Promise {
+        *self.lock()
     }
 
     /// Notes that this many batches are durable.
     pub(super) fn raise(&self, durable: u64) {
-        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        if durable <= *batches {
+        let mut promise = self.lock();
+        if durable <= promise.durable {
             return;
         }
-        *batches = durable;
+        promise.durable = durable;
         // What was synced is durable with or without its mark, so that nobody is told otherwise.
-        if let Err(error) = self.file.write_all_at(&encode(durable), 0) {
+        if let Err(error) = self.file.write_all_at(&encode(*promise), 0) {
             warn!(%error, "Mark of durable batches could not be written");
         }
+    }
+
+    /// Lets batches up to this one leave the journals. Durable before any does.
+    pub(super) fn raise_floor(&self, floor: u64) -> io::Result<()> {
+        let mut promise = self.lock();
+        if floor <= promise.floor {
+            return Ok(());
+        }
+        let raised = Promise { floor, ..*promise };
+        self.file.write_all_at(&encode(raised), 0)?;
+        self.file.sync_data()?;
+        *promise = raised;
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Promise> {
+        self.promise.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,17 +125,20 @@ impl Drop for Mark {
     }
 }
 
-fn encode(batches: u64) -> [u8; LENGTH] {
-    let count = batches.to_be_bytes();
+fn encode(promise: Promise) -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
-    bytes[..8].copy_from_slice(&count);
-    bytes[8..].copy_from_slice(&crc32fast::hash(&count).to_be_bytes());
+    bytes[..8].copy_from_slice(&promise.durable.to_be_bytes());
+    bytes[8..16].copy_from_slice(&promise.floor.to_be_bytes());
+    let sum = crc32fast::hash(&bytes[..16]);
+    bytes[16..].copy_from_slice(&sum.to_be_bytes());
     bytes
 }
 
-fn decode(bytes: [u8; LENGTH]) -> Option<u64> {
-    let count: [u8; 8] = bytes[..8].try_into().ok()?;
-    (bytes[8..] == crc32fast::hash(&count).to_be_bytes()).then_some(u64::from_be_bytes(count))
+fn decode(bytes: [u8; LENGTH]) -> Option<Promise> {
+    let durable = u64::from_be_bytes(bytes[..8].try_into().ok()?);
+    let floor = u64::from_be_bytes(bytes[8..16].try_into().ok()?);
+    let promise = Promise { durable, floor };
+    (bytes == encode(promise)).then_some(promise)
 }
 
 #[cfg(test)]
@@ -121,15 +152,18 @@ mod tests {
         let mark = Mark::create(&path).unwrap();
         mark.raise(7);
         mark.raise(3);
+        mark.raise_floor(5).unwrap();
+        mark.raise_floor(4).unwrap();
         drop(mark);
-        assert_eq!(Mark::open(&path).unwrap().unwrap().batches(), 7);
+        let found = Mark::open(&path).unwrap().unwrap().promise();
+        assert_eq!(found, Promise { durable: 7, floor: 5 });
     }
 
     #[test]
     fn any_flipped_bit_and_any_other_length_is_noticed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("durable");
-        let whole = encode(0x0102_0304_0506_0708);
+        let whole = encode(Promise { durable: 0x0102_0304_0506_0708, floor: 77 });
         for bit in 0..LENGTH * 8 {
             let mut bytes = whole;
             bytes[bit / 8] ^= 1 << (bit % 8);

@@ -11,9 +11,11 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::journal;
 use crate::kv::durable::{Failure, Result};
+use crate::kv::mark::Promise;
 
-/// Checks that everything that must be there is there and whole.
-pub(super) fn inspect(root: &Path, promised: u64) -> Result<()> {
+/// Checks that everything that must be there is there and whole; gives the last batch of the journals
+/// that the engine is done with once it is open.
+pub(super) fn inspect(root: &Path, promise: Promise) -> Result<u64> {
     if !root.join("version").is_file() {
         return damaged("engine/version is missing");
     }
@@ -27,7 +29,7 @@ pub(super) fn inspect(root: &Path, promised: u64) -> Result<()> {
             inspect_keyspace(&entry.path(), &entry.file_name().to_string_lossy())?;
         }
     }
-    journal::follow(root, promised)
+    journal::follow(root, promise)
 }
 
 fn inspect_keyspace(path: &Path, name: &str) -> Result<()> {
@@ -68,6 +70,6 @@ fn has_tables(keyspace: &Path) -> io::Result<bool> {
     }
 }
 
-fn damaged(what: impl Into<String>) -> Result<()> {
+fn damaged<T>(what: impl Into<String>) -> Result<T> {
     Err(Failure::Damaged(what.into()))
 }

@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::tables::{COUNT, META_ID};
 use crate::kv::durable::{Failure, Result};
+use crate::kv::mark::Promise;
 
 const START: u8 = 1;
 const ITEM: u8 = 2;
@@ -21,8 +22,9 @@ const END: u8 = 3;
 const END_MAGIC: &[u8] = b"FJL\x03";
 
 /// Follows every journal of the engine in `root`. A tail that nobody was promised is cut off; anything
-/// else that does not belong is damage, and nothing is touched.
-pub(super) fn follow(root: &Path, promised: u64) -> Result<()> {
+/// else that does not belong, and any promised batch that is missing, is damage, and nothing is touched.
+/// Gives the last batch that is in any journal but the active one.
+pub(super) fn follow(root: &Path, promise: Promise) -> Result<u64> {
     let mut journals = journals(root)?;
     let Some((_, active)) = journals.pop() else {
         return Err(Failure::Damaged("its journal is missing".into()));
@@ -33,26 +35,35 @@ pub(super) fn follow(root: &Path, promised: u64) -> Result<()> {
             return Err(damaged_at(sealed, end));
         }
     }
-    let Some(end) = course.follow(&active)? else {
-        return Ok(());
-    };
-    if course.count.is_some_and(|count| count < promised) {
-        return Err(damaged_at(&active, end));
+    let sealed = course.counts.map_or(0, |(_, last)| last);
+    let tail = course.follow(&active)?;
+    match course.counts {
+        Some((first, _)) if first > promise.floor + 1 => {
+            let text = format!("batches {} to {} are missing", promise.floor + 1, first - 1);
+            return Err(Failure::Damaged(text));
+        }
+        Some((_, last)) if last < promise.durable => {
+            return Err(damaged_at(&active, tail.unwrap_or_default()));
+        }
+        None if promise.durable > promise.floor => {
+            return Err(damaged_at(&active, 0));
+        }
+        _ => {}
     }
-    if course.count.is_none() {
-        // Whether anyone was promised this tail is known only when the engine has been opened.
-        fs::copy(&active, active.with_extension("jnl.torn"))?;
+    if let Some(end) = tail {
+        warn!(journal = %active.display(), end, "Torn tail of the journal cut off");
+        let file = OpenOptions::new().write(true).open(&active)?;
+        file.set_len(end)?;
+        file.sync_all()?;
     }
-    let file = OpenOptions::new().write(true).open(&active)?;
-    warn!(journal = %active.display(), end, "Torn tail of the journal cut off");
-    file.set_len(end)?;
-    file.sync_all()?;
-    Ok(())
+    Ok(sealed)
 }
 
 fn damaged_at(journal: &Path, end: u64) -> Failure {
     let name = journal.file_name().unwrap_or_default().display();
-    Failure::Damaged(format!("batches that were acknowledged are unreadable in {name} from byte {end}"))
+    Failure::Damaged(format!(
+        "batches that were acknowledged are unreadable in {name} from byte {end}"
+    ))
 }
 
 fn journals(root: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
@@ -71,8 +82,10 @@ fn journals(root: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
 /// The batches met so far.
 #[derive(Default)]
 struct Course {
+    /// The engine's number of the last one.
     order: Option<u64>,
-    count: Option<u64>,
+    /// The store's numbers of the first and the last one.
+    counts: Option<(u64, u64)>,
 }
 
 impl Course {
@@ -80,7 +93,8 @@ impl Course {
     fn follow(&mut self, path: &Path) -> Result<Option<u64>> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        let mut reader = Reader { inner: BufReader::with_capacity(1 << 16, file), position: 0, length };
+        let mut reader =
+            Reader { inner: BufReader::with_capacity(1 << 16, file), position: 0, length };
         let mut end = 0;
         loop {
             match reader.batch() {
@@ -96,16 +110,15 @@ impl Course {
 
     fn meet(&mut self, path: &Path, end: u64, batch: &Batch) -> Result<()> {
         let rises = self.order.is_none_or(|order| order < batch.order);
-        let follows = match (self.count, batch.count) {
-            (Some(before), Some(count)) => before.checked_add(1) == Some(count),
-            (None, Some(_)) => true,
-            (_, None) => false,
-        };
-        if !(rises && follows) {
+        let count = batch.count.filter(|count| match self.counts {
+            Some((_, last)) => last.checked_add(1) == Some(*count),
+            None => true,
+        });
+        let (true, Some(count)) = (rises, count) else {
             return Err(damaged_at(path, end));
-        }
+        };
         self.order = Some(batch.order);
-        self.count = batch.count;
+        self.counts = Some((self.counts.map_or(count, |(first, _)| first), count));
         Ok(())
     }
 }

@@ -13,7 +13,9 @@ use fjall::{Iter, LsmError, Readable as _};
 use rustc_hash::FxHashSet;
 
 use super::inspect::inspect;
+use crate::directory::patiently;
 use crate::kv::durable::{Failure, Result, Tables};
+use crate::kv::mark::Promise;
 use crate::kv::{Batch, CompactionWatch, Order, Visitor};
 use crate::open::Tuning;
 
@@ -25,10 +27,11 @@ pub(super) const COUNT: &[u8] = b"batches";
 /// The first byte of every table that was ever written to.
 const TABLES: &[u8] = b"tables";
 
-/// Small, because every table may fill one and a store has a dozen tables.
-const MEMTABLE: u64 = 4 << 20;
-/// Journals are replayed at the start, so that their size is a start's time.
-const JOURNALS: u64 = 128 << 20;
+/// How much of all tables may be in memory before it is written out.
+const BUFFER: u64 = 16 << 20;
+/// The engine itself never writes out: it would do so table by table, and then nobody could say which
+/// batches need no journal any more.
+const NEVER: u64 = u64::MAX;
 const FILES: usize = 128;
 /// One thread writes memtables out and one merges tables.
 const WORKERS: usize = 2;
@@ -67,18 +70,21 @@ pub struct FjallTables {
 }
 
 impl Tables for FjallTables {
-    fn inspect(path: &Path, promised: u64) -> Result<()> {
-        inspect(path, promised)
+    fn inspect(path: &Path, promise: Promise) -> Result<u64> {
+        inspect(path, promise)
     }
 
     fn open(path: &Path, tuning: Tuning) -> Result<Self> {
-        let db = Database::builder(path)
-            .cache_size(tuning.cache_bytes)
-            .manual_journal_persist(true)
-            .max_journaling_size(JOURNALS)
-            .max_cached_files(Some(FILES))
-            .worker_threads(WORKERS)
-            .open()?;
+        let open = || {
+            Database::builder(path)
+                .cache_size(tuning.cache_bytes)
+                .manual_journal_persist(true)
+                .max_journaling_size(NEVER)
+                .max_cached_files(Some(FILES))
+                .worker_threads(WORKERS)
+                .open()
+        };
+        let db = patiently(open, |error| matches!(error, fjall::Error::Locked))?;
         let meta = db.keyspace(META, options)?;
         if meta.id() != META_ID {
             return Err(Failure::Damaged("the engine's own records are missing".into()));
@@ -191,9 +197,20 @@ impl Tables for FjallTables {
         Ok(self.db.persist(PersistMode::SyncAll)?)
     }
 
+    fn is_full(&self) -> bool {
+        let active = |table: &Keyspace| table.tree.active_memtable().size();
+        self.all().map(active).sum::<u64>() > BUFFER
+    }
+
+    fn write_out(&self) -> Result<()> {
+        for table in self.all() {
+            table.rotate_memtable()?;
+        }
+        Ok(())
+    }
+
     fn compact(&self, watch: CompactionWatch<'_>) -> Result<Compacted> {
-        let tables: Vec<&Keyspace> =
-            self.by_first_byte.iter().filter_map(OnceLock::get).chain([&self.meta]).collect();
+        let tables: Vec<&Keyspace> = self.all().collect();
         let mut compacted = Compacted { units: tables.len(), ..Compacted::default() };
         for (table, unit) in tables.iter().zip(1..) {
             let progress =
@@ -201,10 +218,7 @@ impl Tables for FjallTables {
             if watch(progress).is_break() {
                 break;
             }
-            // What is only in the journal so far takes part too.
-            if table.rotate_memtable()? {
-                self.wait_while(|| table.tree.sealed_memtable_count() > 0)?;
-            }
+            self.wait_while(|| table.tree.sealed_memtable_count() > 0)?;
             compacted.bytes_before += table.disk_space();
             table.major_compact()?;
             compacted.bytes_after += table.disk_space();
@@ -218,10 +232,13 @@ impl Tables for FjallTables {
         let tables = self.by_first_byte.iter().filter_map(OnceLock::get);
         tables.map(Keyspace::disk_space).sum::<u64>() + self.db.write_buffer_size()
     }
-
 }
 
 impl FjallTables {
+    fn all(&self) -> impl Iterator<Item = &Keyspace> {
+        self.by_first_byte.iter().filter_map(OnceLock::get).chain([&self.meta])
+    }
+
     fn table(&self, first: u8) -> Option<&Keyspace> {
         self.by_first_byte.get(usize::from(first))?.get()
     }
@@ -273,5 +290,5 @@ fn name(first: u8) -> String {
 }
 
 fn options() -> KeyspaceCreateOptions {
-    KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE).manual_journal_persist(true)
+    KeyspaceCreateOptions::default().max_memtable_size(NEVER).manual_journal_persist(true)
 }

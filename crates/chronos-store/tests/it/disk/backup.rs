@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use chronos_core::Store;
 use chronos_core::plan::Ending;
@@ -58,9 +58,9 @@ fn backed_up<K: Disk>(path: &Path) -> (Answers, Vec<u8>) {
 pub(crate) fn a_backup_under_writers_restores_to_a_consistent_store<K: Disk>() {
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(store::<K>(&directory.path().join("from")));
-    let stop = Arc::new(AtomicBool::new(false));
+    let (stop, steps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let writer = std::thread::spawn({
-        let (store, stop) = (store.clone(), stop.clone());
+        let (store, stop, steps) = (store.clone(), stop.clone(), steps.clone());
         move || {
             runtime().block_on(async {
                 for name in ["a", "b", "c", "d", "e"] {
@@ -70,33 +70,35 @@ pub(crate) fn a_backup_under_writers_restores_to_a_consistent_store<K: Disk>() {
                 while !stop.load(Ordering::SeqCst) {
                     second += 1;
                     work(&*store, second).await;
+                    steps.fetch_add(1, Ordering::SeqCst);
                 }
-                second
-            })
+            });
         }
     });
-    let mut sizes = Vec::new();
-    for round in 0..5 {
-        // Enough of a history that a backup takes some steps' time.
-        while runtime().block_on(store.audit(60 * (round + 1), 1)).unwrap().is_empty() {
+    let mut backups = Vec::new();
+    for round in 1..=5 {
+        let before = steps.load(Ordering::SeqCst);
+        while steps.load(Ordering::SeqCst) < before + 5 * round {
             std::thread::yield_now();
         }
         let mut backup = Vec::new();
         store.backup(&mut backup).unwrap();
-        let target = directory.path().join(format!("to-{round}"));
-        restore(&mut backup.as_slice(), &url::<K>(&target)).unwrap();
-        let restored = self::store::<K>(&target);
-        runtime().block_on(async {
-            let answers = Answers::of(&restored).await;
-            invariants::assert_hold(&answers);
-            for job in &answers.jobs {
-                invariants::assert_no_slot_is_lost(&answers, job);
-            }
-            sizes.push(answers.rows().count());
-        });
+        backups.push(backup);
     }
     stop.store(true, Ordering::SeqCst);
-    assert!(writer.join().unwrap() > 5);
+    writer.join().unwrap();
+    let mut sizes = Vec::new();
+    for (backup, number) in backups.iter().zip(1..) {
+        let target = directory.path().join(format!("to-{number}"));
+        restore(&mut backup.as_slice(), &url::<K>(&target)).unwrap();
+        let restored = self::store::<K>(&target);
+        let answers = runtime().block_on(Answers::of(&restored));
+        invariants::assert_hold(&answers);
+        for job in &answers.jobs {
+            invariants::assert_no_slot_is_lost(&answers, job);
+        }
+        sizes.push(answers.rows().count());
+    }
     assert!(sizes.is_sorted() && sizes[0] < sizes[4], "{sizes:?}");
 }
 
