@@ -5,6 +5,8 @@ pub(crate) mod compaction;
 pub(crate) mod damage;
 pub(crate) mod directory;
 pub(crate) mod full;
+#[cfg(feature = "fjall")]
+mod journals;
 pub(crate) mod torn;
 
 use std::collections::BTreeMap;

@@ -30,7 +30,7 @@ fn interrupted<K: Disk>() -> (TempDir, u64, u64) {
 }
 
 /// How much of a file is filled: engines make journals larger.
-fn filled(path: &Path) -> u64 {
+pub(super) fn filled(path: &Path) -> u64 {
     let bytes = fs::read(path).unwrap();
     bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1)
 }
