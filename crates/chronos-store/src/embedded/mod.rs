@@ -1,6 +1,7 @@
 //! The embedded store: its logic once, over any engine behind the key-value seam.
 
 mod audit;
+mod compaction;
 mod desk;
 mod executions;
 mod index;
@@ -21,8 +22,8 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Store, Taker, Terms,
-    WakeHook,
+    Claimed, Compacted, CompactionHook, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats,
+    Store, Taker, Terms, WakeHook,
 };
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
 
@@ -52,6 +53,8 @@ impl Retention {
 
 /// A store inside the process, over an engine of one's choice.
 pub struct EmbeddedStore {
+    /// The state's engine, for what takes long and must not hold up the verbs.
+    kv: Arc<dyn Kv>,
     state: Mutex<State>,
     hooks: RwLock<Vec<WakeHook>>,
     /// Makes steps durable before they are acknowledged, if the engine keeps anything.
@@ -61,10 +64,17 @@ pub struct EmbeddedStore {
 impl EmbeddedStore {
     /// The store that this engine holds.
     pub fn open(kv: impl Kv, retention: Retention) -> Result<Self> {
-        let kv: Arc<dyn Kv> = Arc::new(kv);
+        Self::over(Arc::new(kv), retention)
+    }
+
+    pub(crate) fn over(kv: Arc<dyn Kv>, retention: Retention) -> Result<Self> {
         let state = State::open(kv.clone(), retention)?;
         let syncer = Syncer::start(&kv)?;
-        Ok(Self { state: Mutex::new(state), hooks: RwLock::default(), syncer })
+        Ok(Self { kv, state: Mutex::new(state), hooks: RwLock::default(), syncer })
+    }
+
+    pub(crate) fn kv(&self) -> &dyn Kv {
+        self.kv.as_ref()
     }
 
     /// An empty store in memory.
@@ -283,8 +293,8 @@ impl Store for EmbeddedStore {
         }
     }
 
-    async fn compact(&self) -> Result<()> {
-        self.read(|state| engine(state.kv.compact()))
+    async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
+        compaction::compact(self.kv.clone(), hook).await
     }
 
     fn watch(&self, hook: WakeHook) {

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::{Batch, Kv, Order, Result, Visitor};
+use chronos_core::store::Compacted;
+
+use super::{Batch, CompactionWatch, Kv, Order, Result, Visitor};
 use table::Table;
 
 /// One table for each first byte: keys that begin alike live close together.
@@ -40,6 +42,22 @@ fn split(key: &[u8]) -> (u8, &[u8]) {
     key.split_first().map_or((0, &[]), |(first, tail)| (*first, tail))
 }
 
+/// Visits the entries of a table whose keys lie within bounds, under their whole keys.
+fn visit_table(
+    number: u8,
+    table: &Table,
+    (low, high): (Option<&[u8]>, Option<&[u8]>),
+    order: Order,
+    visit: Visitor<'_>,
+) -> ControlFlow<()> {
+    let mut key = vec![number];
+    table.scan(low, high, order, &mut |tail, value| {
+        key.truncate(1);
+        key.extend_from_slice(tail);
+        visit(&key, value)
+    })
+}
+
 impl Kv for MemoryKv {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let (first, tail) = split(key);
@@ -53,22 +71,16 @@ impl Kv for MemoryKv {
         }
         let (first, last) = (split(from).0, split(to).0);
         let tables = self.read();
-        let mut key = Vec::new();
-        let mut visit_table = |(number, table): (&u8, &Table)| {
+        let mut visit = |(number, table): (&u8, &Table)| {
             let low = (*number == first).then(|| split(from).1);
             let high = (*number == last).then(|| split(to).1);
-            table.scan(low, high, order, &mut |tail, value| {
-                key.clear();
-                key.push(*number);
-                key.extend_from_slice(tail);
-                visit(&key, value)
-            })
+            visit_table(*number, table, (low, high), order, visit)
         };
         let mut tables = tables.range(first..=last);
         // Only the visitor breaks, and it knows.
         let _: ControlFlow<()> = match order {
-            Order::Ascending => tables.try_for_each(&mut visit_table),
-            Order::Descending => tables.rev().try_for_each(&mut visit_table),
+            Order::Ascending => tables.try_for_each(&mut visit),
+            Order::Descending => tables.rev().try_for_each(&mut visit),
         };
         Ok(())
     }
@@ -90,8 +102,19 @@ impl Kv for MemoryKv {
         false
     }
 
-    fn compact(&self) -> Result<()> {
+    fn scan_snapshot(&self, visit: Visitor<'_>) -> Result<()> {
+        // The copy is short and the visit may be long, so that writers wait for the copy alone.
+        let tables = self.read().clone();
+        // Only the visitor breaks, and it knows.
+        let _: ControlFlow<()> = tables.iter().try_for_each(|(number, table)| {
+            visit_table(*number, table, (None, None), Order::Ascending, visit)
+        });
         Ok(())
+    }
+
+    fn compact(&self, _watch: CompactionWatch<'_>) -> Result<Compacted> {
+        // Memory is given back as entries go: there is nothing to do, and no unit to tell of.
+        Ok(Compacted::default())
     }
 
     fn size(&self) -> u64 {

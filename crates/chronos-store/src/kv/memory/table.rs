@@ -10,7 +10,7 @@ use crate::kv::{Order, Value, Visitor};
 /// Keys without their first byte, and their values. Most keys are one id or two: kept in place they
 /// take no memory of their own and compare in a few instructions, which is what a large map spends
 /// its time on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     one_id: BTreeMap<[u8; 16], Box<[u8]>>,
     two_ids: BTreeMap<[u8; 32], Box<[u8]>>,

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use chronos_core::Store;
-use chronos_core::store::Error;
-use chronos_store::kv::{self, Batch, Kv, MemoryKv, Order, Visitor};
+use chronos_core::store::{Compacted, Error};
+use chronos_store::kv::{self, Batch, CompactionWatch, Kv, MemoryKv, Order, Visitor};
 use chronos_store::{EmbeddedStore, Retention};
 use tokio::task::JoinSet;
 
@@ -56,8 +56,12 @@ impl Kv for SlowKv {
         Ok(())
     }
 
-    fn compact(&self) -> kv::Result<()> {
-        self.0.kv.compact()
+    fn scan_snapshot(&self, visit: Visitor<'_>) -> kv::Result<()> {
+        self.0.kv.scan_snapshot(visit)
+    }
+
+    fn compact(&self, watch: CompactionWatch<'_>) -> kv::Result<Compacted> {
+        self.0.kv.compact(watch)
     }
 
     fn size(&self) -> u64 {
