@@ -7,6 +7,7 @@
 mod answers;
 mod bench;
 mod conformance;
+#[cfg(any(feature = "fjall", feature = "rocksdb"))]
 mod disk;
 mod embedded;
 mod kv;
@@ -16,12 +17,13 @@ mod shared_kv;
 use conformance::conformance;
 use kv::kv_conformance;
 
-// Histories on disk are fewer: each opens its engine many times.
+// The tests of the whole workspace have the fjall engine, because the daemon asks for it; those of this
+// crate alone have it with `--features fjall`. Histories on disk are fewer: each opens its engine many times.
 conformance!(memory, crate::bench::memory, 1_000);
 #[cfg(feature = "fjall")]
-conformance!(fjall, crate::bench::fjall, 40);
+conformance!(fjall, crate::disk::engine::fjall, 40);
 #[cfg(feature = "rocksdb")]
-conformance!(rocksdb, crate::bench::rocksdb, 40);
+conformance!(rocksdb, crate::disk::engine::rocksdb, 40);
 
 kv_conformance!(memory_kv, chronos_store::kv::MemoryKv::new);
 #[cfg(feature = "fjall")]

@@ -51,7 +51,7 @@ fn harm<K: Disk>(
             harm(&harmed.path().join(&file), way);
             tries += 1;
             match read::<K>(harmed.path()) {
-                Ok(found) => assert!(found == expected(BATCHES), "{file:?} at {way}"),
+                Ok(found) => assert!(found == expected(BATCHES), "{} at {way}", file.display()),
                 Err(text) => {
                     assert!(!text.is_empty());
                     refused.push(file.clone());

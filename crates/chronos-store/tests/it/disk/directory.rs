@@ -9,7 +9,7 @@ use std::process::Stdio;
 use chronos_core::Store;
 use chronos_store::{DataDir, Engine, OpenError, Retention, StoreUrl, Tuning, open};
 
-use super::{Disk, Mount, again, as_root, commit, entries, expected, files, role};
+use super::{Disk, Mount, again, as_root, commit, entries, expected, files, role, say};
 use crate::bench::{at, every};
 
 /// Why an engine cannot be opened, in words that name the directory.
@@ -74,13 +74,13 @@ pub(crate) fn a_second_opener_is_told_who_has_it<K: Disk>() {
 pub(crate) fn a_second_process_is_told_who_has_it<K: Disk>() {
     if let Some(path) = role("hold") {
         let _kv = K::open_in(&path).unwrap();
-        println!("\nholding");
+        say("holding");
         std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let test = format!("{}_on_disk::directory::a_second_process_is_told_who_has_it", K::ENGINE);
-    let mut holder = again(&test, "hold", directory.path());
+    let name = format!("{}_on_disk::directory::a_second_process_is_told_who_has_it", K::ENGINE);
+    let mut holder = again(&name, "hold", directory.path());
     let mut holder = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line == "holding"));
@@ -147,8 +147,8 @@ pub(crate) fn a_damaged_marker_is_refused<K: Disk>() {
 }
 
 pub(crate) fn a_read_only_directory_is_refused<K: Disk>() {
-    let test = format!("{}_on_disk::directory::a_read_only_directory_is_refused", K::ENGINE);
-    as_root(&test, || {
+    let name = format!("{}_on_disk::directory::a_read_only_directory_is_refused", K::ENGINE);
+    as_root(&name, || {
         let directory = tempfile::tempdir().unwrap();
         let mount = Mount::new(directory.path(), "size=64m,mode=700");
         drop(K::open_in(directory.path()).unwrap());

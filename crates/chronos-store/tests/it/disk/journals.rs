@@ -1,4 +1,4 @@
-//! The journals of fjall: what the engine itself would pass over is found before it opens them.
+//! The files of fjall: what the engine itself would pass over, or delete, is found before it opens them.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use chronos_store::kv::fjall::FjallKv;
 use tempfile::TempDir;
 
 use super::torn::filled;
-use super::{Disk, commit, copy, entries, expected};
+use super::{Disk, commit, copy, entries, expected, files};
 
 /// A store with 40 batches, all acknowledged and in one journal, which is as long as what it holds;
 /// with the ends of the batches in it.
@@ -51,6 +51,54 @@ fn every_byte_of_a_batch_in_the_middle_is_guarded() {
         let after = fs::read(&path).unwrap();
         assert_refused(harmed.path(), &format!("byte {position}"));
         assert!(fs::read(&path).unwrap() == after, "what is refused is left as it is");
+    }
+}
+
+/// A store all of whose batches are in tables, and its files that say which tables there are.
+fn written_out() -> (TempDir, Vec<PathBuf>) {
+    let (whole, _) = store();
+    let kv = FjallKv::open_in(whole.path()).unwrap();
+    kv.compact(&mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    drop(kv);
+    let mut lists = files(whole.path());
+    lists.retain(|file| file.ends_with("current"));
+    for current in lists.clone() {
+        let number = fs::read(whole.path().join(&current)).unwrap();
+        let number = u64::from_le_bytes(number[..8].try_into().unwrap());
+        lists.push(current.with_file_name(format!("v{number}")));
+    }
+    (whole, lists)
+}
+
+#[test]
+fn every_byte_of_the_lists_of_tables_is_guarded() {
+    let (whole, lists) = written_out();
+    let table: Vec<_> =
+        lists.iter().filter(|list| list.starts_with("engine/keyspaces/2")).collect();
+    assert!(table.len() >= 2, "{lists:?}");
+    for list in table {
+        let bytes = fs::read(whole.path().join(list)).unwrap();
+        for position in 0..bytes.len() {
+            let harmed = copy(whole.path());
+            let mut flipped = bytes.clone();
+            flipped[position] ^= 1 << (position % 8);
+            fs::write(harmed.path().join(list), flipped).unwrap();
+            let before = files(harmed.path());
+            assert_refused(harmed.path(), &format!("byte {position} of {list:?}"));
+            assert_eq!(files(harmed.path()), before, "what is refused is left as it is");
+        }
+    }
+}
+
+#[test]
+fn a_missing_list_of_tables_is_no_reason_to_delete_the_tables() {
+    let (whole, lists) = written_out();
+    for list in lists {
+        let harmed = copy(whole.path());
+        fs::remove_file(harmed.path().join(&list)).unwrap();
+        let before = files(harmed.path());
+        assert_refused(harmed.path(), &format!("{list:?} is missing"));
+        assert_eq!(files(harmed.path()), before, "{list:?}");
     }
 }
 

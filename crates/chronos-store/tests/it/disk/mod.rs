@@ -4,6 +4,7 @@ pub(crate) mod backup;
 pub(crate) mod compaction;
 pub(crate) mod damage;
 pub(crate) mod directory;
+pub(crate) mod engine;
 pub(crate) mod full;
 #[cfg(feature = "fjall")]
 mod journals;
@@ -11,6 +12,7 @@ pub(crate) mod torn;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -308,6 +310,12 @@ pub(crate) fn as_root(test: &str, body: impl FnOnce()) {
     if unshare(Path::new("true"), &[]) {
         assert!(unshare(&std::env::current_exe().unwrap(), &["--exact", "--nocapture", test]));
     } else {
-        println!("NOT RUN: {test} needs root or user namespaces to mount a file system");
+        say(&format!("NOT RUN: {test} needs root or user namespaces to mount a file system"));
     }
+}
+
+/// Prints a line past the test harness, which would keep it to itself.
+pub(crate) fn say(line: &str) {
+    let mut out = io::stdout().lock();
+    writeln!(out, "\n{line}").and_then(|()| out.flush()).unwrap();
 }

@@ -1,7 +1,7 @@
 //! Torn tails: a store that died in the middle of a write has all that was acknowledged, and no gap.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use std::process::Stdio;
 use chronos_store::OpenError;
 use tempfile::TempDir;
 
-use super::{Disk, Entries, again, commit, copy, entries, expected, role};
+use super::{Disk, Entries, again, commit, copy, entries, expected, role, say};
 
 /// A store with 20 batches acknowledged and 20 more on disk that nobody was promised, as a power cut
 /// leaves it; with the length of its journal when the first 20 were all.
@@ -35,9 +35,11 @@ pub(super) fn filled(path: &Path) -> u64 {
     bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1)
 }
 
-/// How many batches these entries are the outcome of, if of batches without a gap.
-fn batches(entries: &Entries) -> Option<u32> {
-    (0..=1_000).find(|batches| *entries == expected(*batches))
+/// How many batches these entries are the outcome of, which must be batches without a gap.
+fn batches(entries: &Entries) -> u32 {
+    let found = (0..=1_000).find(|batches| *entries == expected(*batches));
+    assert!(found.is_some(), "a batch is missing between others: {} entries", entries.len());
+    found.unwrap()
 }
 
 pub(crate) fn a_torn_tail_opens_with_every_acknowledged_batch_and_no_gap<K: Disk>() {
@@ -50,7 +52,7 @@ pub(crate) fn a_torn_tail_opens_with_every_acknowledged_batch_and_no_gap<K: Disk
             journal.set_len(cut).unwrap();
             journal.set_len(cut + zeros).unwrap();
             let kv = K::open_in(torn.path()).unwrap();
-            let count = batches(&entries(&kv).unwrap()).expect("batches without a gap");
+            let count = batches(&entries(&kv).unwrap());
             assert!(count >= 20, "only {count} are left when {cut} of {length} bytes are");
             counts.push(count);
             // It goes on from there.
@@ -86,7 +88,7 @@ pub(crate) fn garbage_after_the_last_batch_is_dropped<K: Disk>() {
         let journal = File::options().write(true).open(K::journal(torn.path())).unwrap();
         journal.write_all_at(&[0xA5; 300], from).unwrap();
         let kv = K::open_in(torn.path()).unwrap();
-        let count = batches(&entries(&kv).unwrap()).expect("batches without a gap");
+        let count = batches(&entries(&kv).unwrap());
         assert!(count >= 20, "{count}");
     }
 }
@@ -98,8 +100,7 @@ pub(crate) fn a_store_killed_at_any_batch_opens_with_what_was_synced<K: Disk>() 
             commit(&kv, number..number + 1);
             if number.is_multiple_of(3) {
                 kv.sync().unwrap();
-                println!("\nsynced {}", number + 1);
-                std::io::stdout().flush().unwrap();
+                say(&format!("synced {}", number + 1));
             }
         }
         panic!("nobody stopped this process");
@@ -116,7 +117,7 @@ pub(crate) fn a_store_killed_at_any_batch_opens_with_what_was_synced<K: Disk>() 
         writer.kill().unwrap();
         writer.wait().unwrap();
         let kv = K::open_in(directory.path()).unwrap();
-        let count = batches(&entries(&kv).unwrap()).expect("batches without a gap");
+        let count = batches(&entries(&kv).unwrap());
         assert!(count >= promised, "{count} of {promised}");
     }
 }

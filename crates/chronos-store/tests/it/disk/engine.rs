@@ -1,0 +1,53 @@
+//! Engines on disk, as the conformance suite wants them: closed and opened again in one directory.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chronos_core::Store;
+use chronos_store::{EmbeddedStore, Retention};
+use tempfile::TempDir;
+
+use super::Disk;
+use crate::bench::Engine;
+use crate::shared_kv::SharedKv;
+
+/// An engine on disk, in a directory of its own.
+pub(crate) struct OnDisk<K> {
+    directory: TempDir,
+    open: Mutex<Option<SharedKv<K>>>,
+}
+
+impl<K: Disk> OnDisk<K> {
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), open: Mutex::default() }
+    }
+}
+
+/// The fjall engine.
+#[cfg(feature = "fjall")]
+pub(crate) async fn fjall() -> impl Engine {
+    OnDisk::<chronos_store::kv::fjall::FjallKv>::new()
+}
+
+/// The RocksDB engine.
+#[cfg(feature = "rocksdb")]
+pub(crate) async fn rocksdb() -> impl Engine {
+    OnDisk::<chronos_store::kv::rocksdb::RocksKv>::new()
+}
+
+#[async_trait]
+impl<K: Disk> Engine for OnDisk<K> {
+    async fn open(&self) -> Arc<dyn Store> {
+        let mut open = self.open.lock().unwrap();
+        // One process opens a directory once.
+        *open = None;
+        let kv = SharedKv::new(K::open_in(self.directory.path()).unwrap());
+        *open = Some(kv.clone());
+        Arc::new(EmbeddedStore::open(kv, Retention::default()).unwrap())
+    }
+
+    async fn twin(&self) -> Arc<dyn Store> {
+        let kv = self.open.lock().unwrap().clone().unwrap();
+        Arc::new(EmbeddedStore::open(kv, Retention::default()).unwrap())
+    }
+}
