@@ -284,6 +284,8 @@ pub struct Reaped {
 pub struct Stats {
     /// Jobs.
     pub jobs: u64,
+    /// Jobs that are paused.
+    pub paused: u64,
     /// Executions that wait.
     pub queued: u64,
     /// Executions that run.

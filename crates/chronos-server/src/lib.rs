@@ -2,4 +2,8 @@
 
 pub mod cli;
 mod clock;
+pub mod config;
+pub mod logs;
+pub mod metrics;
 pub mod proto;
+pub mod text;

@@ -30,7 +30,9 @@ impl Tick for Planner {
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
         let shared = &self.shared;
         let now = shared.clock.now();
+        let begun = shared.clock.monotonic();
         let fired = shared.store.fire_due(now, shared.config.batch).await?;
+        shared.observer.scanned(shared.clock.monotonic().saturating_sub(begun));
         let more = fired.next.is_some_and(|next| next <= now);
         shared.bells.planning.store(more, Ordering::Relaxed);
         shared.observer.planned(&fired.planned);

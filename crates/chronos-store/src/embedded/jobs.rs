@@ -84,6 +84,7 @@ impl Step<'_> {
     pub(super) fn delete_job(&mut self, id: JobId) -> Result<()> {
         let (job, place) = self.load(id)?;
         self.state.index.move_due(id, place.due, None);
+        self.state.index.set_paused(id, false);
         self.state.index.hot.remove(&id);
         self.state.index.jobs -= 1;
         for key in [

@@ -232,7 +232,8 @@ impl Store for EmbeddedStore {
     async fn stats(&self) -> Result<Stats> {
         self.read(|state| {
             let (queued, running) = state.index.queued_and_running();
-            Ok(Stats { jobs: state.index.jobs, queued, running, bytes: state.kv.size() })
+            let (jobs, paused) = (state.index.jobs, state.index.paused());
+            Ok(Stats { jobs, paused, queued, running, bytes: state.kv.size() })
         })
     }
 

@@ -176,6 +176,7 @@ impl Step<'_> {
     pub(super) fn put_standing(&mut self, job: Job, place: Place) {
         let due = job.due_at();
         self.state.index.move_due(job.spec.id, place.due, due);
+        self.state.index.set_paused(job.spec.id, job.standing.paused.is_some());
         let place = Place { due, ..place };
         let id = job.spec.id;
         let hot = Hot { job, place, changed: true };
