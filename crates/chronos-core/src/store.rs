@@ -135,6 +135,9 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<Execution>>;
 
+    /// What waits and runs of these jobs, in the order of the executions' ids.
+    async fn live(&self, jobs: &[JobId]) -> Result<Vec<Execution>>;
+
     /// Executions whose slot failed for good, newest first, from before a given one.
     async fn dead_letters(
         &self,

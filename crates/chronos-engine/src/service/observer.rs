@@ -1,6 +1,6 @@
 //! What the scheduler's engine does, told to the registry and the log.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, State};
@@ -13,6 +13,39 @@ use super::registry::{JobRegistry, RunEnd, Wait};
 use crate::clock::Clock;
 use crate::handler::JobResult;
 use crate::run::Observer;
+
+/// Tells everyone who wants to see what the engine does.
+#[derive(Default)]
+pub(super) struct Observers(RwLock<Vec<Arc<dyn Observer>>>);
+
+impl Observers {
+    pub(super) fn add(&self, observer: Arc<dyn Observer>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(observer);
+    }
+
+    fn each(&self, tell: impl Fn(&dyn Observer)) {
+        let observers = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        observers.iter().for_each(|observer| tell(observer.as_ref()));
+    }
+}
+
+impl Observer for Observers {
+    fn planned(&self, planned: &[Planned]) {
+        self.each(|observer| observer.planned(planned));
+    }
+
+    fn started(&self, claims: &[Claim]) {
+        self.each(|observer| observer.started(claims));
+    }
+
+    fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        self.each(|observer| observer.ended(ended));
+    }
+
+    fn lost(&self, spec: &JobSpec) {
+        self.each(|observer| observer.lost(spec));
+    }
+}
 
 /// Keeps the registry true and the log telling.
 pub(super) struct Reporter {

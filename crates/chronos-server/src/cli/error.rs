@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::daemon::Error as Daemon;
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ErrorKind};
 
@@ -23,6 +24,12 @@ pub enum Error {
         /// What is wrong with it, and what is accepted.
         problem: String,
     },
+    /// The daemon could not start or stop as it should.
+    #[error(transparent)]
+    Daemon(#[from] crate::daemon::Error),
+    /// The machine does not give what a daemon needs.
+    #[error("the machine refuses: {0}")]
+    Machine(io::Error),
     /// The answer could not be written.
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
@@ -39,7 +46,8 @@ impl Error {
         match self {
             Self::Usage(_) | Self::Input { .. } => ExitCode::from(2),
             Self::Output(_) if self.is_closed_pipe() => ExitCode::SUCCESS,
-            Self::Output(_) => ExitCode::FAILURE,
+            Self::Daemon(Daemon::NotLoopback(_)) => ExitCode::from(2),
+            Self::Output(_) | Self::Daemon(_) | Self::Machine(_) => ExitCode::FAILURE,
         }
     }
 
