@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::audit::AuditEvent;
-use crate::execution::{CancelCause, Execution, Token};
+use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
 use crate::plan::{Change, Ending, Plan};
 use crate::policy::QuietHours;
@@ -267,10 +267,8 @@ pub struct Finish {
     pub hold: Hold,
     /// How it ended.
     pub ending: Ending,
-    /// When it ended, which is before it is reported.
-    pub at: Timestamp,
-    /// What the job logged.
-    pub log: Option<Arc<str>>,
+    /// What else is known of it; it ended before it is reported.
+    pub report: Report,
 }
 
 /// What reaping did, and when there is something to reap again.

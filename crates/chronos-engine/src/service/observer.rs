@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use chronos_core::execution::{CancelCause, State};
+use chronos_core::execution::{CancelCause, Run, State};
 use chronos_core::policy::retry;
 use chronos_core::store::{Claim, Planned};
 use chronos_core::{Execution, JobSpec, Timestamp};
@@ -89,7 +89,7 @@ impl Observer for Reporter {
             let Some(end) = run_end(spec, execution) else {
                 continue;
             };
-            let duration_ms = end.finished_at.since(end.started_at).as_millis();
+            let duration_ms = end.took.as_millis();
             match end.result {
                 JobResult::Success => info!(job = %spec.name, duration_ms, "Job completed"),
                 JobResult::Failed(error) => warn!(job = %spec.name, error, "Job failed"),
@@ -126,6 +126,7 @@ fn run_end(spec: &JobSpec, execution: &Execution) -> Option<RunEnd> {
         result,
         started_at,
         finished_at,
+        took: run.map_or(Duration::ZERO, Run::duration),
         next_run: next_from(spec, execution, finished_at),
         wait: run.map(|run| wait_of(execution, run.started_at)),
     })

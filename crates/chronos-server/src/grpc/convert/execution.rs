@@ -9,6 +9,7 @@ use crate::proto;
 impl From<&Execution> for proto::Execution {
     fn from(execution: &Execution) -> Self {
         let (run, running) = (execution.run(), execution.running());
+        let response = run.and_then(|run| run.response.as_deref());
         let started = running.map(|running| running.started_at);
         let worker = running.map(|running| &running.lease.worker);
         Self {
@@ -33,10 +34,12 @@ impl From<&Execution> for proto::Execution {
             finished_at: finished_at(execution).map(timestamp),
             last_heartbeat_at: running.map(|running| timestamp(running.heartbeat_at)),
             duration: run.map(|run| duration(run.duration())),
-            response_code: 0,
-            response_time: None,
+            response_code: response.map_or(0, |response| response.status.into()),
+            response_time: response.map(|response| duration(response.took)),
             error: error(&execution.state).into(),
             log: run.and_then(|run| run.log.as_deref()).unwrap_or_default().into(),
+            response_body: response.map(|response| response.body.to_vec()).unwrap_or_default(),
+            response_truncated: response.is_some_and(|response| response.truncated),
         }
     }
 }
