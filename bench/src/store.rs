@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
+use chronos_core::execution::Report;
 use chronos_core::plan::Ending;
 use chronos_core::schedule::{Schedule, Zone};
 use chronos_core::store::{Finish, Store, Terms};
@@ -53,8 +54,7 @@ pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
             let finishes = batch.iter().map(|claim| Finish {
                 hold: claim.hold,
                 ending: Ending::Success,
-                at: now,
-                log: None,
+                report: Report::at(now),
             });
             store.finish(finishes.collect(), now).await?;
         }

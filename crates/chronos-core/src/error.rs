@@ -83,4 +83,12 @@ pub enum Error {
         /// The field that was given.
         field: &'static str,
     },
+    /// A field of an http target cannot be accepted.
+    #[error("{field} is not accepted: {problem}")]
+    Http {
+        /// The field that was given.
+        field: &'static str,
+        /// What is wrong with it and what is accepted; never the value of a header or a URL.
+        problem: String,
+    },
 }

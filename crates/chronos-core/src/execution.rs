@@ -1,5 +1,7 @@
 //! Executions: one attempt at one slot, from queued to its end, as a state machine of types.
 
+mod run;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::retry;
 use crate::{ExecutionId, JobId, Timestamp, WorkerId};
+pub use run::{Report, Response, Run};
 
 /// One attempt at one slot of a job, or the record that the slot was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,29 +124,6 @@ pub struct Lease {
 /// A fencing token: larger than every one handed out before it by the same store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Token(pub u64);
-
-/// A run that is over: who, from when to when, and what it wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
-    /// Who ran it.
-    pub worker: WorkerId,
-    /// The token it ran under.
-    pub token: Token,
-    /// When it began.
-    pub started_at: Timestamp,
-    /// When it was over.
-    pub finished_at: Timestamp,
-    /// What the job logged, up to a bound.
-    pub log: Option<Arc<str>>,
-}
-
-impl Run {
-    /// How long it took.
-    #[must_use]
-    pub fn duration(&self) -> Duration {
-        self.finished_at.since(self.started_at)
-    }
-}
 
 /// Why a run failed and whether trying again could help.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -350,18 +330,5 @@ impl Running {
     pub fn renew(&mut self, now: Timestamp, expires_at: Timestamp) {
         self.heartbeat_at = now;
         self.lease.expires_at = expires_at;
-    }
-
-    /// The run that this hold was, over at `now`.
-    #[must_use]
-    pub fn end(&self, now: Timestamp, log: Option<Arc<str>>) -> Run {
-        Run {
-            worker: self.lease.worker.clone(),
-            token: self.lease.token,
-            started_at: self.started_at,
-            // Clocks may step back; a run never ends before it began.
-            finished_at: now.max(self.started_at),
-            log,
-        }
     }
 }

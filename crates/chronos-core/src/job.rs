@@ -9,7 +9,7 @@ use crate::audit::Slots;
 use crate::execution::{Execution, SkipReason};
 use crate::policy::{CatchUpPolicy, OverlapPolicy, retry};
 use crate::schedule::Schedule;
-use crate::{Error, JobId, PolicyId, Timestamp};
+use crate::{Error, Http, JobId, PolicyId, Timestamp};
 
 /// A job: what was asked for, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,14 @@ pub enum Target {
         /// The handler's name.
         name: Box<str>,
     },
+    /// Calls an HTTP endpoint; boxed, because most jobs of a program call handlers.
+    Http(Box<Http>),
+}
+
+impl From<Http> for Target {
+    fn from(http: Http) -> Self {
+        Self::Http(Box::new(http))
+    }
 }
 
 impl JobSpec {
@@ -95,6 +103,12 @@ impl JobSpec {
             created_at,
             version: 1,
         }
+    }
+
+    /// The same job with another target.
+    #[must_use]
+    pub fn with_target(self, target: impl Into<Target>) -> Self {
+        Self { target: target.into(), ..self }
     }
 
     /// Refuses what the types alone cannot: names, zero durations and unbounded retries.

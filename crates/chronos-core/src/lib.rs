@@ -8,6 +8,7 @@ pub mod audit;
 mod chance;
 mod error;
 pub mod execution;
+pub mod http;
 mod id;
 pub mod job;
 pub mod plan;
@@ -18,6 +19,7 @@ mod time;
 
 pub use error::Error;
 pub use execution::Execution;
+pub use http::Http;
 pub use id::{ExecutionId, JobId, PolicyId, WorkerId};
 pub use job::{Job, JobSpec, Standing};
 pub use plan::{Live, Plan, plan};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::audit::AuditEvent;
-use crate::execution::{CancelCause, Execution, Token};
+use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
 use crate::plan::{Change, Ending, Plan};
 use crate::policy::QuietHours;
@@ -134,6 +134,9 @@ pub trait Store: Send + Sync + 'static {
         before: Option<ExecutionId>,
         limit: usize,
     ) -> Result<Vec<Execution>>;
+
+    /// What waits and runs of these jobs, in the order of the executions' ids.
+    async fn live(&self, jobs: &[JobId]) -> Result<Vec<Execution>>;
 
     /// Executions whose slot failed for good, newest first, from before a given one.
     async fn dead_letters(
@@ -264,10 +267,8 @@ pub struct Finish {
     pub hold: Hold,
     /// How it ended.
     pub ending: Ending,
-    /// When it ended, which is before it is reported.
-    pub at: Timestamp,
-    /// What the job logged.
-    pub log: Option<Arc<str>>,
+    /// What else is known of it; it ended before it is reported.
+    pub report: Report,
 }
 
 /// What reaping did, and when there is something to reap again.

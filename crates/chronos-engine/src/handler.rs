@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use chronos_core::execution::{Failure, Trigger};
+use chronos_core::execution::{Failure, Response, Token, Trigger};
+use chronos_core::job::Target;
 use chronos_core::plan::Ending;
 use chronos_core::store::{self, Hold, Store};
-use chronos_core::{Execution, ExecutionId, JobSpec};
+use chronos_core::{Execution, ExecutionId, JobId, JobSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -218,6 +219,7 @@ struct Inner {
     token: OnceLock<CancellationToken>,
     store: Arc<dyn Store>,
     log: Mutex<String>,
+    response: Mutex<Option<Arc<Response>>>,
 }
 
 impl JobContext {
@@ -227,8 +229,8 @@ impl JobContext {
         store: Arc<dyn Store>,
     ) -> Self {
         let store::Claim { spec, execution, hold } = claim;
-        let (token, log) = (OnceLock::new(), Mutex::default());
-        Self(Arc::new(Inner { spec, execution, hold, runs, token, store, log }))
+        let (token, log, response) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { spec, execution, hold, runs, token, store, log, response }))
     }
 
     /// Cancelled when the run should stop: checkpoint and return soon.
@@ -248,6 +250,25 @@ impl JobContext {
     #[must_use]
     pub fn job_name(&self) -> &str {
         &self.0.spec.name
+    }
+
+    /// Identifies the job.
+    #[must_use]
+    pub fn job_id(&self) -> JobId {
+        self.0.spec.id
+    }
+
+    /// What the job's slots do.
+    #[must_use]
+    pub fn target(&self) -> &Target {
+        &self.0.spec.target
+    }
+
+    /// The token of the claim that this run goes back to: larger than that of any earlier claim, so
+    /// that whoever remembers the largest one can refuse a run that was taken for dead.
+    #[must_use]
+    pub fn fence(&self) -> Token {
+        self.0.hold.token
     }
 
     /// Identifies this attempt.
@@ -306,6 +327,16 @@ impl JobContext {
             log.truncate(end);
             log.push_str("\n[truncated]");
         }
+    }
+
+    /// Keeps what a target answered with the execution, in the place of an earlier answer.
+    pub fn record_response(&self, response: Response) {
+        let mut kept = self.0.response.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some(Arc::new(response));
+    }
+
+    pub(crate) fn take_response(&self) -> Option<Arc<Response>> {
+        self.0.response.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     pub(crate) fn take_log(&self) -> Option<Arc<str>> {

@@ -85,11 +85,14 @@
 
 pub mod clock;
 pub mod handler;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod run;
 pub mod service;
 
 pub use chronos_core;
 pub use chronos_core::execution::Trigger;
+pub use chronos_core::http::{Http, Method};
 pub use chronos_core::plan::{PreviewRun, Reason};
 pub use chronos_core::policy::quiet_hours::{Mode as QuietMode, WeekdaySet, Window as QuietWindow};
 pub use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, QuietHours};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::audit::{Decision, EndingKind};
-use crate::execution::{CancelCause, Execution, Failure, Run, SkipReason, State};
+use crate::execution::{CancelCause, Execution, Failure, Report, Run, SkipReason, State};
 use crate::job::{Job, Standing, Tally};
 use crate::policy::retry;
 use crate::{ExecutionId, Timestamp};
@@ -56,10 +56,10 @@ pub fn conclude(
     execution: &Execution,
     siblings: &[&Execution],
     ending: Ending,
-    log: Option<Arc<str>>,
-    now: Timestamp,
+    report: Report,
 ) -> Option<Conclusion> {
     let running = execution.running()?;
+    let now = report.at;
     let ending = match (ending, running.cancel) {
         // Whoever was asked to stop and then failed, stopped.
         (Ending::Failed(_) | Ending::TimedOut | Ending::Stuck | Ending::Interrupted, Some(_)) => {
@@ -67,7 +67,7 @@ pub fn conclude(
         }
         (ending, _) => ending,
     };
-    let run = running.end(now, log);
+    let run = running.end(report);
     let again = job.and_then(|job| next_attempt(job, execution, siblings, &ending, now));
     let kind = kind_of(&ending);
     let hopeless = matches!(kind, EndingKind::Failed | EndingKind::TimedOut | EndingKind::Stuck);

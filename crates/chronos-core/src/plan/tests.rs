@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::execution::{Lease, Running, State, Token};
+use crate::execution::{Lease, Report, Running, State, Token};
 use crate::job::JobSpec;
 use crate::policy::OverlapPolicy;
 use crate::policy::quiet_hours::{WeekdaySet, Window};
@@ -141,7 +141,8 @@ impl Desk {
         let execution = self.live.remove(running.expect("something runs"));
         let siblings: Vec<_> = self.live.iter().collect();
         let job = Some(&self.job);
-        let concluded = conclude(job, &execution, &siblings, ending, None, at(clock)).unwrap();
+        let concluded =
+            conclude(job, &execution, &siblings, ending, Report::at(at(clock))).unwrap();
         self.live.extend(concluded.again.clone());
         self.live.sort_by_key(|live| (live.slot, live.attempt));
         self.job.standing = concluded.standing.clone().unwrap();

@@ -52,12 +52,11 @@ impl Dispatcher {
         let begins = shared.clock.monotonic();
         let deadline = spec.max_execution_time.map(|most| begins.saturating_add(most));
         let context = JobContext::new(claim, shared.runs.clone(), shared.store.clone());
-        let Target::Handler { name } = &spec.target;
-        let handler = shared.handlers.handler(name);
-        shared.roster.add(Entry::new(spec.clone(), hold, context.clone(), claimed_at), deadline);
+        let handler = shared.handlers.handler(&spec.target);
+        let entry = Entry::new(spec.clone(), hold, context.clone(), claimed_at, begins);
+        shared.roster.add(entry, deadline);
         let Some(handler) = handler else {
-            let message = format!("no handler is registered under \"{name}\" here");
-            shared.complete(hold, Ending::Failed(Failure::permanent(&message)));
+            shared.complete(hold, Ending::Failed(no_handler(&spec.target)));
             return;
         };
         let task = tokio::spawn(run(shared.clone(), handler, context, hold));
@@ -109,6 +108,16 @@ async fn run(shared: Arc<Shared>, handler: Arc<dyn Handler>, context: JobContext
         Ending::Failed(Failure::transient(&message))
     });
     shared.complete(hold, ending);
+}
+
+/// The failure of a run that nobody here can make.
+fn no_handler(target: &Target) -> Failure {
+    match target {
+        Target::Handler { name } => {
+            Failure::permanent(&format!("no handler is registered under \"{name}\" here"))
+        }
+        Target::Http(_) => Failure::permanent("http requests are not made here"),
+    }
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {

@@ -6,6 +6,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chronos_core::execution::Report;
 use chronos_core::plan::Ending;
 use chronos_core::store::{self, Error, Finish, Hold};
 use chronos_core::{JobSpec, Timestamp};
@@ -33,13 +34,18 @@ impl Shared {
     }
 
     pub(super) fn hand_over(&self, entry: &Entry, ending: Ending) {
-        let at = self.clock.now();
         let ending = match ending {
             // Whoever was asked to stop and then ended, was stopped.
             Ending::Success | Ending::Failed(_) if entry.stop_asked => Ending::Cancelled,
             ending => ending,
         };
-        let finish = Finish { hold: entry.hold, ending, at, log: entry.context.take_log() };
+        let report = Report {
+            at: self.clock.now(),
+            took: Some(self.clock.monotonic().saturating_sub(entry.began)),
+            log: entry.context.take_log(),
+            response: entry.context.take_response(),
+        };
+        let finish = Finish { hold: entry.hold, ending, report };
         let ended = Ended { spec: entry.spec.clone(), finish };
         let mut waiting = self.ended();
         waiting.push_back(ended);

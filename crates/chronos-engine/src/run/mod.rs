@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use chronos_core::job::Target;
 use chronos_core::store::{Claim, Planned, Store, Wake};
 use chronos_core::{Execution, JobSpec, WorkerId};
 use tokio::sync::Notify;
@@ -72,8 +73,8 @@ impl EngineConfig {
 
 /// Finds the code that a job runs.
 pub trait Handlers: Send + Sync + 'static {
-    /// The handler of this name, if there is one.
-    fn handler(&self, name: &str) -> Option<Arc<dyn Handler>>;
+    /// The handler for this target, if there is one here.
+    fn handler(&self, target: &Target) -> Option<Arc<dyn Handler>>;
 }
 
 /// Sees what an engine does; must return at once.

@@ -20,6 +20,8 @@ pub(crate) struct Entry {
     pub(crate) context: JobContext,
     /// Whether someone asked this run, and not the whole engine, to stop.
     pub(crate) stop_asked: bool,
+    /// When the run began.
+    pub(crate) began: Duration,
     task: Option<AbortHandle>,
     renewed: Duration,
     end: Option<(Duration, Ending)>,
@@ -31,8 +33,9 @@ impl Entry {
         hold: Hold,
         context: JobContext,
         renewed: Duration,
+        began: Duration,
     ) -> Self {
-        Self { spec, hold, context, stop_asked: false, task: None, renewed, end: None }
+        Self { spec, hold, context, stop_asked: false, began, task: None, renewed, end: None }
     }
 
     /// Cancels its token and drops its future at the next point where it waits.

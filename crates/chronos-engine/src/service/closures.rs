@@ -4,20 +4,25 @@ use std::collections::hash_map;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use chronos_core::JobId;
+use chronos_core::job::Target;
 use rustc_hash::FxHashMap;
 
+use crate::clock::Clock;
 use crate::handler::Handler;
+#[cfg(feature = "http")]
+use crate::http::Caller;
 use crate::run::Handlers;
 
-/// The closures of this program, by the names of their jobs.
-#[derive(Default)]
+/// The closures of this program, by the names of their jobs, and what serves jobs without one.
 pub(super) struct Closures {
     jobs: RwLock<Jobs>,
+    #[cfg(feature = "http")]
+    caller: Arc<Caller>,
 }
 
 type Jobs = FxHashMap<Arc<str>, Closure>;
 
-/// A closure and the job that calls it.
+/// A closure, or what stands in for one, and the job that calls it.
 #[derive(Clone)]
 pub(super) struct Closure {
     pub(super) job: JobId,
@@ -25,6 +30,24 @@ pub(super) struct Closure {
 }
 
 impl Closures {
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(unused_variables, reason = "only requests need to know the time")
+    )]
+    pub(super) fn new(clock: &Arc<dyn Clock>) -> Self {
+        Self {
+            jobs: RwLock::default(),
+            #[cfg(feature = "http")]
+            caller: Arc::new(Caller::new(clock.clone())),
+        }
+    }
+
+    /// The handler of every http target.
+    #[cfg(feature = "http")]
+    pub(super) fn caller(&self) -> Arc<dyn Handler> {
+        self.caller.clone()
+    }
+
     fn write(&self) -> RwLockWriteGuard<'_, Jobs> {
         self.jobs.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -37,6 +60,14 @@ impl Closures {
     /// The job of this name.
     pub(super) fn job(&self, name: &str) -> Option<JobId> {
         self.get(name).map(|closure| closure.job)
+    }
+
+    /// Every name, in order.
+    pub(super) fn names(&self) -> Vec<Arc<str>> {
+        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<_> = jobs.keys().cloned().collect();
+        names.sort_unstable();
+        names
     }
 
     /// Adds a closure under a free name; of several that ask at once, one gets it.
@@ -81,7 +112,13 @@ impl Closures {
 }
 
 impl Handlers for Closures {
-    fn handler(&self, name: &str) -> Option<Arc<dyn Handler>> {
-        self.get(name).map(|closure| closure.handler)
+    fn handler(&self, target: &Target) -> Option<Arc<dyn Handler>> {
+        match target {
+            Target::Handler { name } => self.get(name).map(|closure| closure.handler),
+            #[cfg(feature = "http")]
+            Target::Http(_) => Some(self.caller()),
+            #[cfg(not(feature = "http"))]
+            Target::Http(_) => None,
+        }
     }
 }

@@ -78,6 +78,12 @@ pub enum SchedulerError {
     /// The job says nothing about when it runs.
     #[error("job \"{0}\" has no schedule; give it a cron expression, an interval or a time")]
     NoSchedule(String),
+    /// The job has nothing to do, or two things.
+    #[error(
+        "job \"{0}\" needs one target: register it with a closure, or give it an endpoint and \
+         schedule it"
+    )]
+    NoSingleTarget(String),
     /// The name is taken.
     #[error("a job named \"{0}\" is already registered; use replace to change it")]
     DuplicateJob(String),

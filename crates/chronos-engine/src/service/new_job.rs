@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, retry};
 use chronos_core::schedule::{Schedule, Zone};
-use chronos_core::{Error, JobId, JobSpec, PolicyId, Timestamp};
+use chronos_core::{Error, Http, JobId, JobSpec, PolicyId, Timestamp};
 
 use super::config::{SchedulerConfig, SchedulerError};
 
@@ -37,6 +37,7 @@ pub struct NewJob {
     quiet_hours: Option<PolicyId>,
     max_execution_time: Option<Duration>,
     misfire_grace: Option<Duration>,
+    http: Option<Http>,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +65,7 @@ impl NewJob {
             quiet_hours: None,
             max_execution_time: None,
             misfire_grace: None,
+            http: None,
         }
     }
 
@@ -147,6 +149,17 @@ impl NewJob {
         Self { misfire_grace: Some(grace), ..self }
     }
 
+    /// Calls this endpoint instead of a closure; such a job is
+    /// [scheduled](crate::SchedulerService::schedule), not registered.
+    #[cfg(feature = "http")]
+    pub fn http(self, request: Http) -> Self {
+        Self { http: Some(request), ..self }
+    }
+
+    pub(super) fn has_target(&self) -> bool {
+        self.http.is_some()
+    }
+
     /// The job's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -166,7 +179,10 @@ impl NewJob {
         let schedule = self
             .schedule(when, default_zone, now)
             .map_err(|error| SchedulerError::InvalidJob { job: self.name.clone(), error })?;
-        let spec = JobSpec::new(id, &self.name, schedule, now);
+        let mut spec = JobSpec::new(id, &self.name, schedule, now);
+        if let Some(http) = self.http {
+            spec = spec.with_target(http);
+        }
         let spec = JobSpec {
             overlap: self.overlap,
             catch_up: self.catch_up.unwrap_or(spec.catch_up),

@@ -1,9 +1,9 @@
 //! What the scheduler's engine does, told to the registry and the log.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use chronos_core::execution::{CancelCause, State};
+use chronos_core::execution::{CancelCause, Run, State};
 use chronos_core::policy::retry;
 use chronos_core::store::{Claim, Planned};
 use chronos_core::{Execution, JobSpec, Timestamp};
@@ -13,6 +13,47 @@ use super::registry::{JobRegistry, RunEnd, Wait};
 use crate::clock::Clock;
 use crate::handler::JobResult;
 use crate::run::Observer;
+
+/// Tells everyone who wants to see what the engine does.
+#[derive(Default)]
+pub(super) struct Observers(RwLock<Vec<Arc<dyn Observer>>>);
+
+impl Observers {
+    pub(super) fn add(&self, observer: Arc<dyn Observer>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(observer);
+    }
+
+    fn each(&self, tell: impl Fn(&dyn Observer)) {
+        let observers = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        observers.iter().for_each(|observer| tell(observer.as_ref()));
+    }
+}
+
+impl Observer for Observers {
+    fn planned(&self, planned: &[Planned]) {
+        self.each(|observer| observer.planned(planned));
+    }
+
+    fn started(&self, claims: &[Claim]) {
+        self.each(|observer| observer.started(claims));
+    }
+
+    fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        self.each(|observer| observer.ended(ended));
+    }
+
+    fn lost(&self, spec: &JobSpec) {
+        self.each(|observer| observer.lost(spec));
+    }
+
+    fn reaped(&self, ended: &[Execution]) {
+        self.each(|observer| observer.reaped(ended));
+    }
+
+    fn scanned(&self, took: Duration) {
+        self.each(|observer| observer.scanned(took));
+    }
+}
 
 /// Keeps the registry true and the log telling.
 pub(super) struct Reporter {
@@ -56,7 +97,7 @@ impl Observer for Reporter {
             let Some(end) = run_end(spec, execution) else {
                 continue;
             };
-            let duration_ms = end.finished_at.since(end.started_at).as_millis();
+            let duration_ms = end.took.as_millis();
             match end.result {
                 JobResult::Success => info!(job = %spec.name, duration_ms, "Job completed"),
                 JobResult::Failed(error) => warn!(job = %spec.name, error, "Job failed"),
@@ -93,6 +134,7 @@ fn run_end(spec: &JobSpec, execution: &Execution) -> Option<RunEnd> {
         result,
         started_at,
         finished_at,
+        took: run.map_or(Duration::ZERO, Run::duration),
         next_run: next_from(spec, execution, finished_at),
         wait: run.map(|run| wait_of(execution, run.started_at)),
     })

@@ -12,11 +12,11 @@ use chronos_core::{Job, JobId, JobSpec};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use super::SchedulerService;
 use super::closures::Closure;
 use super::config::SchedulerError;
 use super::jitter::JitterConfig;
 use super::new_job::NewJob;
-use super::{SchedulerService, chance};
 use crate::handler::{Handler, IntoHandler, JobReturn};
 
 impl SchedulerService {
@@ -86,11 +86,8 @@ impl SchedulerService {
         job: NewJob,
         job_fn: impl IntoHandler<Shape>,
     ) -> Result<JobId, SchedulerError> {
-        let (name, spec, closure) = self.draft(job, job_fn.into_handler())?;
-        if !self.closures.add(&name, closure) {
-            return Err(SchedulerError::DuplicateJob(name.to_string()));
-        }
-        self.settle(name, spec, None).await
+        let draft = self.draft(job, Some(job_fn.into_handler()))?;
+        self.add(draft).await
     }
 
     /// Registers a job or, if there is one of its name, puts this in its place. Figures and history
@@ -100,19 +97,63 @@ impl SchedulerService {
         job: NewJob,
         job_fn: impl IntoHandler<Shape>,
     ) -> Result<JobId, SchedulerError> {
-        let (name, spec, closure) = self.draft(job, job_fn.into_handler())?;
+        let draft = self.draft(job, Some(job_fn.into_handler()))?;
+        self.put(draft).await
+    }
+
+    /// Schedules a job that calls an endpoint.
+    ///
+    /// ```
+    /// # use chronos_engine::{Http, NewJob, SchedulerConfig, SchedulerService};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let scheduler = SchedulerService::new(SchedulerConfig::default())?;
+    /// let request = Http::new("https://example.com/reports")?.with_body(r#"{"pages": 3}"#)?;
+    /// let report = NewJob::named("report").cron("0 9 * * 1-5").retries(3).http(request);
+    /// scheduler.schedule(report).await?;
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "http")]
+    pub async fn schedule(&self, job: NewJob) -> Result<JobId, SchedulerError> {
+        let draft = self.draft(job, None)?;
+        self.add(draft).await
+    }
+
+    /// Schedules a job that calls an endpoint or, if there is a job of its name, puts this in its
+    /// place, as [`replace`](Self::replace) does.
+    #[cfg(feature = "http")]
+    pub async fn reschedule(&self, job: NewJob) -> Result<JobId, SchedulerError> {
+        let draft = self.draft(job, None)?;
+        self.put(draft).await
+    }
+
+    async fn add(&self, (name, spec, closure): Draft) -> Result<JobId, SchedulerError> {
+        if !self.closures.add(&name, closure) {
+            return Err(SchedulerError::DuplicateJob(name.to_string()));
+        }
+        self.settle(name, spec, None).await
+    }
+
+    async fn put(&self, (name, spec, closure): Draft) -> Result<JobId, SchedulerError> {
         let before = self.closures.replace(&name, closure);
         self.settle(name, spec, before).await
     }
 
+    /// A job with the closure that it came with, or with what serves its endpoint.
     fn draft(
         &self,
         job: NewJob,
-        handler: Arc<dyn Handler>,
-    ) -> Result<(Arc<str>, JobSpec, Closure), SchedulerError> {
+        closure: Option<Arc<dyn Handler>>,
+    ) -> Result<Draft, SchedulerError> {
+        let handler = match closure {
+            Some(closure) if !job.has_target() => closure,
+            #[cfg(feature = "http")]
+            None if job.has_target() => self.closures.caller(),
+            _ => return Err(SchedulerError::NoSingleTarget(job.name().into())),
+        };
         let name = job.name().into();
         let now = self.clock.now();
-        let id = JobId::new(now, chance());
+        let id = self.new_job_id();
         let spec = job.into_spec(id, &self.config, self.default_zone, now)?;
         Ok((name, spec, Closure { job: id, handler }))
     }
@@ -147,21 +188,24 @@ impl SchedulerService {
         let now = self.clock.now();
         let Some(known) = self.store.job_named(&spec.owner, &spec.name).await? else {
             let job = Job::new(spec.clone(), now)?;
-            self.registry.adopt(name, schedule_text(&spec), &job);
+            self.registry.adopt(name, spec.schedule.expression().into(), &job);
             return Ok(self.store.create_job(spec, now).await?.spec);
         };
         let spec = spec_for(&known, spec);
         if spec == *known.spec {
-            self.registry.adopt(name, schedule_text(&spec), &known);
+            self.registry.adopt(name, spec.schedule.expression().into(), &known);
             return Ok(known.spec);
         }
-        let text = schedule_text(&spec);
+        let text = spec.schedule.expression().into();
         let change = Change::Edit(Box::new(spec));
         let edited = self.store.amend_job(known.spec.id, change, None, now).await?;
         self.registry.adopt(name, text, &edited);
         Ok(edited.spec)
     }
 }
+
+/// A job to be stored, by its name, with what it runs.
+type Draft = (Arc<str>, JobSpec, Closure);
 
 /// What is asked for, as an edit of the known job: an unchanged interval keeps its phase.
 fn spec_for(known: &Job, asked: JobSpec) -> JobSpec {
@@ -180,14 +224,6 @@ fn spec_for(known: &Job, asked: JobSpec) -> JobSpec {
     }
 }
 
-/// A cron expression as it was given; any other schedule in words.
-fn schedule_text(spec: &JobSpec) -> Arc<str> {
-    match spec.schedule.cadence() {
-        Cadence::Cron(cron) => cron.expression().into(),
-        Cadence::Interval(_) | Cadence::OneShot(_) => spec.schedule.describe().into(),
-    }
-}
-
 fn log_registered(spec: &JobSpec) {
     let timezone = match spec.schedule.cadence() {
         Cadence::Cron(cron) => cron.zone().name(),
@@ -196,7 +232,7 @@ fn log_registered(spec: &JobSpec) {
     info!(
         job = %spec.name,
         uuid = %spec.id,
-        cron = %schedule_text(spec),
+        cron = %spec.schedule.expression(),
         timezone,
         overlap = ?spec.overlap,
         jitter_secs = spec.jitter.as_secs(),

@@ -175,9 +175,10 @@ impl JobRegistry {
 
     /// A run ended. A [`JobResult::Skipped`] counts as a skip, never as a run.
     pub fn record_complete(&self, name: &str, result: JobResult, duration_ms: u64) {
-        let finished_at = self.clock.now();
-        let started_at = finished_at.before(Duration::from_millis(duration_ms));
-        self.change(name, |entry| entry.end(result, started_at, finished_at));
+        let (finished_at, took) = (self.clock.now(), Duration::from_millis(duration_ms));
+        let started_at = finished_at.before(took);
+        let end = RunEnd { result, started_at, finished_at, took, next_run: None, wait: None };
+        self.change(name, |entry| entry.end(end));
     }
 
     /// A slot was skipped; what runs meanwhile and what ran last stay as they are.
@@ -202,12 +203,13 @@ impl JobRegistry {
         }
     }
 
-    /// A job was paused or resumed; slots that were due are settled by that.
-    pub(super) fn amended(&self, name: &str, standing: &Standing) {
-        self.change(name, |entry| {
-            entry.plan(standing);
-            entry.is_paused = standing.paused.is_some();
-        });
+    /// A job was changed; slots that were due are settled by that.
+    pub(super) fn amended(&self, job: &Job) {
+        if let Some(entry) = of_job(&mut self.write(), &job.spec) {
+            entry.schedule = job.spec.schedule.expression().into();
+            entry.plan(&job.standing);
+            entry.is_paused = job.standing.paused.is_some();
+        }
     }
 
     /// A run is given up: whoever has it now reports its end.
@@ -242,9 +244,7 @@ impl JobRegistry {
         let mut jobs = self.write();
         for (spec, end) in ends {
             if let Some(entry) = of_job(&mut jobs, spec) {
-                entry.end(end.result, end.started_at, end.finished_at);
-                entry.next_run = end.next_run.or(entry.next_run);
-                entry.last_wait = end.wait.or(entry.last_wait);
+                entry.end(end);
             }
         }
     }
@@ -298,6 +298,7 @@ pub(super) struct RunEnd {
     pub(super) result: JobResult,
     pub(super) started_at: Timestamp,
     pub(super) finished_at: Timestamp,
+    pub(super) took: Duration,
     /// The next slot, of a job that counts it from the end of this run.
     pub(super) next_run: Option<Timestamp>,
     pub(super) wait: Option<Wait>,
@@ -349,17 +350,19 @@ impl Entry {
         }
     }
 
-    fn end(&mut self, result: JobResult, started_at: Timestamp, finished_at: Timestamp) {
+    fn end(&mut self, end: RunEnd) {
         self.active_runs = self.active_runs.saturating_sub(1);
-        match &result {
-            JobResult::Skipped(reason) => return self.skip(started_at, reason),
+        self.next_run = end.next_run.or(self.next_run);
+        self.last_wait = end.wait.or(self.last_wait);
+        match &end.result {
+            JobResult::Skipped(reason) => return self.skip(end.started_at, reason),
             JobResult::Success => self.successes += 1,
             JobResult::Failed(_) => self.errors += 1,
         }
-        self.last_run = Some(started_at);
-        self.last_finished = Some(finished_at);
-        self.last_duration_ms = Some(whole_millis(finished_at.since(started_at)));
-        self.last_result = Some(Box::new(result));
+        self.last_run = Some(end.started_at);
+        self.last_finished = Some(end.finished_at);
+        self.last_duration_ms = Some(whole_millis(end.took));
+        self.last_result = Some(Box::new(end.result));
     }
 
     fn skip(&mut self, at: Timestamp, reason: &str) {

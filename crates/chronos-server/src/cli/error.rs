@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ErrorKind};
 
-use crate::config;
 use crate::text::on_one_line;
+use crate::{config, daemon, logs};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
@@ -64,6 +64,15 @@ pub enum Error {
         /// Why.
         problem: String,
     },
+    /// The daemon could not start or stop as it should.
+    #[error(transparent)]
+    Serve(#[from] daemon::Error),
+    /// The machine does not give what a daemon needs.
+    #[error("the machine refuses: {0}")]
+    Machine(io::Error),
+    /// There is no log.
+    #[error(transparent)]
+    Log(#[from] logs::Error),
     /// The answer could not be written.
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
@@ -78,7 +87,13 @@ impl Error {
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Output(_) if self.is_closed_pipe() => ExitCode::SUCCESS,
-            Self::Output(_) | Self::Daemon(_) | Self::File { .. } => ExitCode::FAILURE,
+            Self::Serve(daemon::Error::NotLoopback(_)) => ExitCode::from(2),
+            Self::Output(_)
+            | Self::Daemon(_)
+            | Self::File { .. }
+            | Self::Serve(_)
+            | Self::Machine(_)
+            | Self::Log(_) => ExitCode::FAILURE,
             Self::Usage(_) | Self::Input { .. } | Self::Config(_) | Self::Rejected(_) => {
                 ExitCode::from(2)
             }

@@ -7,6 +7,7 @@ mod describe;
 mod error;
 mod manual;
 mod next;
+mod serve;
 mod span;
 mod table;
 mod wall_clock;
@@ -37,6 +38,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run jobs on time, and answer for them over gRPC
+    Serve(serve::Args),
     /// Show when a schedule runs next, and what moves its runs
     Next(next::Args),
     /// Say in words what a cron expression means
@@ -98,6 +101,7 @@ where
         Err(wrong) => return Err(Error::Usage(wrong)),
     };
     match cli.command {
+        Command::Serve(args) => serve::run(&args),
         Command::Next(args) => next::run(&args, now, out),
         Command::Describe(args) => describe::run(&args, out),
         Command::Scheduler(args) => client::scheduler(args, now, out),

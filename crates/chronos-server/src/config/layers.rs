@@ -8,7 +8,7 @@ use figment::providers::{Format, Serialized, Toml};
 use figment::value::{Dict, Map, Value};
 use figment::{Figment, Metadata, Profile, Provider};
 
-use super::{Flags, KEYS, Key, ServeConfig};
+use super::{Config, Flags, KEYS, Key};
 
 /// The file that is read when none is named.
 const FILE: &str = "chronos.toml";
@@ -56,7 +56,7 @@ pub enum Error {
 #[derive(Debug)]
 pub struct InForce {
     /// The configuration.
-    pub config: ServeConfig,
+    pub config: Config,
     figment: Figment,
 }
 
@@ -76,12 +76,12 @@ pub fn load(
     variables: impl IntoIterator<Item = (String, String)>,
     flags: &Flags,
 ) -> Result<InForce, Error> {
-    let defaults = ServeConfig::new(super::data_dir());
+    let defaults = Config::new(super::data_dir());
     let figment = Figment::from(Serialized::defaults(defaults))
         .merge(toml(file)?)
         .merge(Layer::of_variables(variables)?)
         .merge(Layer::of_flags(flags));
-    let config: ServeConfig = figment.extract().map_err(|error| explain(&figment, &error))?;
+    let config: Config = figment.extract().map_err(|error| explain(&figment, &error))?;
     config.check().map_err(|(key, problem)| refuse(&figment, key, problem))?;
     Ok(InForce { config, figment })
 }

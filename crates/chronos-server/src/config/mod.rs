@@ -14,6 +14,8 @@ use chronos_engine::SchedulerConfig;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
+use crate::daemon::ServeConfig;
+
 pub use defaults::data_dir;
 pub use key::{Flags, KEYS, Key};
 pub use layers::{Error, InForce, load};
@@ -21,7 +23,7 @@ pub use layers::{Error, InForce, load};
 /// How `chronos serve` works: every key of `chronos.toml`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ServeConfig {
+pub struct Config {
     /// Where gRPC, health and metrics are served.
     pub listen: SocketAddr,
     /// Where the store keeps its files.
@@ -74,13 +76,13 @@ pub enum LogFormat {
     Json,
 }
 
-impl ServeConfig {
+impl Config {
     /// What holds where nothing else is said, with the store's files in `data_dir`.
     #[must_use]
     pub fn new(data_dir: PathBuf) -> Self {
         let scheduler = SchedulerConfig::default();
         Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            listen: ServeConfig::LISTEN,
             data_dir,
             store: StoreKind::Fjall,
             shutdown_timeout_secs: scheduler.shutdown_timeout_secs,
@@ -96,16 +98,19 @@ impl ServeConfig {
         }
     }
 
-    /// The part that the scheduler itself is made from.
+    /// What the daemon is made from.
     #[must_use]
-    pub fn scheduler(&self) -> SchedulerConfig {
-        SchedulerConfig {
+    pub fn serve(&self) -> ServeConfig {
+        let mut serve = ServeConfig::new(&self.data_dir);
+        serve.listen = self.listen;
+        serve.scheduler = SchedulerConfig {
             default_timezone: self.default_timezone.name().into(),
             shutdown_timeout_secs: self.shutdown_timeout_secs,
             max_concurrent_runs: self.max_concurrent_runs,
             misfire_grace: Duration::from_secs(self.misfire_grace_secs),
             history_per_job: self.history_per_job,
-        }
+        };
+        serve
     }
 
     /// Refuses what the types alone cannot: the key, and what is wrong with its value.

@@ -1,8 +1,6 @@
 //! The verbs about executions: claimed, held, ended, reaped and cancelled.
 
-use std::sync::Arc;
-
-use chronos_core::execution::{CancelCause, Lease, Running, State as Stage};
+use chronos_core::execution::{CancelCause, Lease, Report, Running, State as Stage};
 use chronos_core::plan::{self, Ending};
 use chronos_core::store::{Claim, Claimed, Error, Finish, Hold, Reaped, Renewal, Result, Terms};
 use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp, WorkerId};
@@ -73,15 +71,15 @@ impl Step<'_> {
 
     pub(super) fn finish(&mut self, finishes: Vec<Finish>) -> Result<Vec<Result<Execution>>> {
         let mut answers = Vec::with_capacity(finishes.len());
-        for Finish { hold, ending, at, log } in finishes {
+        for Finish { hold, ending, mut report } in finishes {
             let Some(execution) = self.held(&hold).cloned() else {
                 answers.push(Err(Error::LeaseLost(hold.execution)));
                 continue;
             };
             answers.push(match readable(self.owner(execution.job))? {
                 Ok(owner) => {
-                    let at = at.min(self.now);
-                    Ok(self.conclude(&execution, owner, (ending, at), log)?)
+                    report.at = report.at.min(self.now);
+                    Ok(self.conclude(&execution, owner, ending, report)?)
                 }
                 Err(unreadable) => Err(unreadable),
             });
@@ -103,14 +101,14 @@ impl Step<'_> {
         &mut self,
         execution: &Execution,
         mut owner: Option<(Job, Place)>,
-        (ending, at): (Ending, Timestamp),
-        log: Option<Arc<str>>,
+        ending: Ending,
+        report: Report,
     ) -> Result<Execution> {
         let concluded = {
             let mut siblings = self.state.index.live_of(execution.job);
             siblings.retain(|other| other.id != execution.id);
             let job = owner.as_ref().map(|(job, _)| job);
-            plan::conclude(job, execution, &siblings, ending, log, at)
+            plan::conclude(job, execution, &siblings, ending, report)
         };
         let Some(concluded) = concluded else {
             return Err(Error::LeaseLost(execution.id));
@@ -141,8 +139,8 @@ impl Step<'_> {
                 continue;
             };
             if asked_to_stop(&execution) {
-                let stopped = (Ending::Cancelled, self.now);
-                self.conclude(&execution, owner, stopped, None)?;
+                let report = Report::at(self.now);
+                self.conclude(&execution, owner, Ending::Cancelled, report)?;
                 continue;
             }
             let paused = execution.trigger.is_scheduled()
@@ -179,7 +177,8 @@ impl Step<'_> {
             };
             // What follows from its end is not known while its job cannot be read.
             if let Ok(owner) = readable(self.owner(execution.job))? {
-                let ended = self.conclude(&execution, owner, (ending, self.now), None)?;
+                let report = Report::at(self.now);
+                let ended = self.conclude(&execution, owner, ending, report)?;
                 reaped.ended.push(ended);
             }
         }

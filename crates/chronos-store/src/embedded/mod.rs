@@ -175,6 +175,15 @@ impl Store for EmbeddedStore {
         self.read(|state| state.executions(job, before, limit))
     }
 
+    async fn live(&self, jobs: &[JobId]) -> Result<Vec<Execution>> {
+        self.read(|state| {
+            let live = jobs.iter().flat_map(|job| state.index.live_of(*job));
+            let mut live: Vec<Execution> = live.cloned().collect();
+            live.sort_by_key(|execution| execution.id);
+            Ok(live)
+        })
+    }
+
     async fn dead_letters(
         &self,
         before: Option<ExecutionId>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chronos_core::execution::Report;
 use chronos_core::plan::Ending;
 use chronos_core::store::{Claim, Finish, Fired, Hold, Result, Terms};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Schedule, Store};
@@ -196,5 +197,5 @@ pub(crate) fn once(name: &str, second: i64) -> JobSpec {
 }
 
 pub(crate) fn finish(hold: Hold, ending: Ending, second: i64) -> Finish {
-    Finish { hold, ending, at: at(second), log: None }
+    Finish { hold, ending, report: Report::at(at(second)) }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use chronos_core::execution::{CancelCause, Failure, Lease, Running, State, Token};
+use chronos_core::execution::{CancelCause, Failure, Lease, Report, Running, State, Token};
 use chronos_core::plan::{
     Amended, Change, Ending, MAX_ROWS, Plan, Withdrawal, amend, conclude, follow_up, run_now,
 };
@@ -204,8 +204,8 @@ impl World {
             siblings.into_iter().filter(|sibling| sibling.id != execution.id).collect();
         let ending = finish.ending();
         let job = Some(&self.job);
-        let concluded =
-            conclude(job, execution, &siblings, ending, None, self.now).expect("it was running");
+        let concluded = conclude(job, execution, &siblings, ending, Report::at(self.now))
+            .expect("it was running");
         let ended = concluded.ended;
         assert!(!ended.is_live() && ended.id == execution.id);
         if execution.running().and_then(|running| running.cancel).is_some() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_core::execution::{Failure, Trigger};
+use chronos_core::job::Target;
 use chronos_core::plan::Ending;
 use chronos_core::store::{Claim, Planned};
 use chronos_core::{Execution, JobId, JobSpec};
@@ -61,7 +62,10 @@ pub(super) struct Cast {
 }
 
 impl Handlers for Cast {
-    fn handler(&self, name: &str) -> Option<Arc<dyn Handler>> {
+    fn handler(&self, target: &Target) -> Option<Arc<dyn Handler>> {
+        let Target::Handler { name } = target else {
+            return None;
+        };
         let job = name.parse().ok()?;
         Some(Arc::new(Actor { job, link: self.link.clone(), seed: self.seed, lease: self.lease }))
     }

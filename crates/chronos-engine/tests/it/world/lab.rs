@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use chronos_core::job::Target;
 use chronos_core::{Execution, Job, JobId, JobSpec, Schedule, Store, Timestamp, WorkerId};
 use chronos_engine::run::{Engine, EngineConfig, Handlers};
 use chronos_engine::{CancellationToken, Clock, Handler, IntoHandler, JobContext, VirtualClock};
@@ -30,8 +31,11 @@ pub(super) struct Lab {
 struct Shelf(Arc<Mutex<BTreeMap<String, Arc<dyn Handler>>>>);
 
 impl Handlers for Shelf {
-    fn handler(&self, name: &str) -> Option<Arc<dyn Handler>> {
-        self.0.lock().unwrap().get(name).cloned()
+    fn handler(&self, target: &Target) -> Option<Arc<dyn Handler>> {
+        let Target::Handler { name } = target else {
+            return None;
+        };
+        self.0.lock().unwrap().get(&**name).cloned()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chronos_core::audit::Decision;
-use chronos_core::execution::Failure;
+use chronos_core::execution::{Failure, Report};
 use chronos_core::plan::Ending;
 use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, retry};
 use chronos_core::store::{Claim, Error, Finish, Renewal, Terms};
@@ -22,8 +22,7 @@ async fn finish(lab: &Lab, claims: &[Claim], ending: Ending, at: Timestamp) {
     let finishes = claims.iter().map(|claim| Finish {
         hold: claim.hold,
         ending: ending.clone(),
-        at,
-        log: None,
+        report: Report::at(at),
     });
     let answers = lab.store.finish(finishes.collect(), at).await.unwrap();
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
@@ -46,7 +45,7 @@ async fn a_hold_that_was_handed_back_is_worth_nothing() {
     assert_eq!(renewals, [Renewal::Lost]);
     lab.store.release(&[stale], now).await.unwrap();
     assert!(lab.store.save_checkpoint(&stale, vec![]).await.is_err());
-    let late = Finish { hold: stale, ending: Ending::Success, at: now, log: None };
+    let late = Finish { hold: stale, ending: Ending::Success, report: Report::at(now) };
     let answers = lab.store.finish(vec![late], now).await.unwrap();
     assert_eq!(answers, [Err(Error::LeaseLost(stale.execution))]);
     finish(&lab, &taken, Ending::Success, now).await;

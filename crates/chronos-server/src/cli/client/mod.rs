@@ -124,6 +124,7 @@ impl Daemon {
             Code::DeadlineExceeded | Code::Cancelled => {
                 Error::Daemon(format!("{} does not answer in time: {said}", self.address))
             }
+            Code::Unimplemented if !said.is_empty() => Error::Daemon(said),
             Code::Unimplemented => Error::Daemon(format!(
                 "{} does not know this command; is it a chronos daemon of this version?",
                 self.address

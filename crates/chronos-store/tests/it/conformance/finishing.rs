@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use chronos_core::execution::{CancelCause, Failure, SkipReason, State};
+use chronos_core::execution::{CancelCause, Failure, Response, SkipReason, State};
+use chronos_core::job::Target;
 use chronos_core::plan::Ending;
 use chronos_core::policy::{OverlapPolicy, retry};
-use chronos_core::store::{Error, Finish};
-use chronos_core::{Execution, JobSpec};
+use chronos_core::store::Error;
+use chronos_core::{Execution, Http, JobSpec};
 
 use crate::bench::{Bench, at, every, finish, job_id, once, worker};
 
@@ -21,7 +22,9 @@ fn retrying(spec: JobSpec, max_retry: u32) -> JobSpec {
 pub(crate) async fn success_ends_a_run_with_what_it_wrote(bench: &Bench) {
     let job = bench.create(every("a", 10)).await;
     let claim = bench.start(10).await;
-    let written = Finish { log: Some("done".into()), ..finish(claim.hold, Ending::Success, 14) };
+    let mut written = finish(claim.hold, Ending::Success, 14);
+    written.report.took = Some(Duration::from_millis(3_900));
+    written.report.log = Some("done".into());
     let answers = bench.finish(vec![written], at(14)).await.unwrap();
     let ended = answers[0].clone().unwrap();
     let State::Success(run) = &ended.state else {
@@ -29,29 +32,51 @@ pub(crate) async fn success_ends_a_run_with_what_it_wrote(bench: &Bench) {
     };
     assert_eq!((&run.worker, run.token), (&worker("w1"), claim.hold.token));
     assert_eq!((run.started_at, run.finished_at), (at(10), at(14)));
-    assert_eq!(run.log.as_deref(), Some("done"));
+    assert_eq!((run.log.as_deref(), run.response.as_deref()), (Some("done"), None));
     assert_eq!(bench.row(job.spec.id).await, ended);
     let tally = bench.job(job.spec.id).await.unwrap().standing.tally;
     assert_eq!((tally.succeeded, tally.failed), (1, 0));
     assert_eq!(tally.last_run, Some(at(10)));
-    assert_eq!(tally.last_duration, Some(Duration::from_secs(4)));
+    assert_eq!(tally.last_duration, Some(Duration::from_millis(3_900)));
     assert_eq!(
         bench.decisions().await,
         ["schedule.created", "schedule.fired", "execution.succeeded"]
     );
 }
 
+pub(crate) async fn a_request_and_its_answer_survive_a_restart(bench: &mut Bench) {
+    let http = Http::new("https://example.com/hook")
+        .and_then(|http| http.with_header("Authorization", "Bearer 4711"))
+        .and_then(|http| http.with_body([0, 255, b'\n']))
+        .unwrap();
+    let job = bench.create(once("a", 10).with_target(http.clone())).await;
+    let claim = bench.start(10).await;
+    let response = Response {
+        status: 418,
+        took: Duration::from_micros(1_234_567),
+        body: (0..=255).collect(),
+        truncated: true,
+    };
+    let refused = Ending::Failed(Failure::permanent("answered 418"));
+    let mut answered = finish(claim.hold, refused, 14);
+    answered.report.response = Some(response.clone().into());
+    bench.finish(vec![answered], at(14)).await.unwrap();
+    bench.reopen().await;
+    assert_eq!(bench.job(job.spec.id).await.unwrap().spec.target, Target::from(http));
+    let run = bench.row(job.spec.id).await.run().cloned().unwrap();
+    assert_eq!(run.response.as_deref(), Some(&response));
+}
+
 pub(crate) async fn an_end_reported_late_ended_when_it_did(bench: &Bench) {
     bench.create(every("a", 10)).await;
     let claim = bench.start(10).await;
     let ended = finish(claim.hold, Ending::Success, 13);
-    let ahead = Finish { at: at(999), ..ended.clone() };
     let answers = bench.finish(vec![ended], at(18)).await.unwrap();
     let ended = answers[0].clone().unwrap();
     assert_eq!(ended.run().unwrap().finished_at, at(13));
     // A worker whose clock is ahead ends nothing in the future.
     let claim = bench.start(20).await;
-    let ahead = Finish { hold: claim.hold, ..ahead };
+    let ahead = finish(claim.hold, Ending::Success, 999);
     let answers = bench.finish(vec![ahead], at(21)).await.unwrap();
     let ended = answers[0].clone().unwrap();
     assert_eq!(ended.run().unwrap().finished_at, at(21));

@@ -64,6 +64,7 @@ macro_rules! conformance {
             }
             finishing {
                 success_ends_a_run_with_what_it_wrote,
+                a_request_and_its_answer_survive_a_restart,
                 an_end_reported_late_ended_when_it_did,
                 a_failure_that_may_pass_is_tried_again_at_the_same_slot,
                 a_target_may_ask_for_patience,
@@ -126,6 +127,7 @@ macro_rules! conformance {
             }
             reading {
                 executions_page_newest_first_over_live_and_past,
+                what_lives_of_some_jobs_is_told_without_the_rest,
                 dead_letters_page_newest_first,
                 dead_letters_outlive_their_job,
                 decisions_can_be_read_on_from_anywhere,

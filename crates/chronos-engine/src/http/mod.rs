@@ -1,0 +1,130 @@
+//! Calling HTTP endpoints: the handler of every job with an http target.
+
+mod answer;
+mod request;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use chronos_core::Http;
+use chronos_core::execution::{Failure, Response};
+use chronos_core::job::Target;
+use chronos_core::plan::Ending;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use reqwest::{Client, ClientBuilder, redirect};
+use tracing::warn;
+
+use crate::clock::Clock;
+use crate::handler::{Handler, JobContext};
+use answer::Body;
+
+/// A host that takes no connection for this long is not there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connections to one host that are kept for later, and for how long.
+const IDLE_CONNECTIONS: usize = 32;
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Calls HTTP endpoints over one pool of connections; the handler of every http target.
+///
+/// Beside the headers that a job asks for, an endpoint is told which run it serves:
+///
+/// | header | what it holds |
+/// |---|---|
+/// | `Idempotency-Key` | the same for every attempt at a slot, another for every other slot |
+/// | `Chronos-Execution-Id` | identifies the attempt |
+/// | `Chronos-Attempt` | which attempt at the slot it is, from 1 |
+/// | `Chronos-Fence` | grows with every claim; refuse a smaller one than you have seen |
+/// | `Chronos-Job` | the job's id |
+/// | `Chronos-Scheduled-For` | the slot |
+///
+/// Redirects are not followed, proxies in the environment are not used, and nothing is decompressed.
+/// Network errors, timeouts and the statuses 408, 425, 429 and 5xx may pass and are retried, no
+/// sooner than `Retry-After` says; any other status that the target does not expect is final. When
+/// the run's token is cancelled, the connection is dropped at once.
+#[derive(Clone, Debug)]
+pub struct Caller(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    clock: Arc<dyn Clock>,
+    /// Made for the first request, because it reads the certificates of the system.
+    client: OnceLock<Result<Client, Failure>>,
+}
+
+impl Caller {
+    /// A caller that tells the time by this clock. Connections are made when they are needed.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Inner { clock, client: OnceLock::new() }))
+    }
+}
+
+impl Handler for Caller {
+    fn call(&self, context: JobContext) -> BoxFuture<'static, Ending> {
+        let inner = self.0.clone();
+        async move {
+            let Target::Http(http) = context.target() else {
+                return Ending::Failed(Failure::permanent("the job's target is not an endpoint"));
+            };
+            tokio::select! {
+                biased;
+                // Whoever cancelled it knows whether it comes again: only after a shutdown.
+                () = context.token().cancelled() => Ending::Interrupted,
+                called = inner.call(http, &context) => match called {
+                    Ok(()) => Ending::Success,
+                    Err(failure) => Ending::Failed(failure),
+                },
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Inner {
+    async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
+        let client = self.client.get_or_init(client).as_ref().map_err(Clone::clone)?;
+        let request = request::build(client, http, context)?;
+        let began = self.clock.monotonic();
+        let sent = client.execute(request).await;
+        let response = sent.map_err(|error| answer::broken(&error, http))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let Body { bytes, truncated, error } = answer::read(response).await;
+        let took = self.clock.monotonic().saturating_sub(began);
+        let body = bytes.into_boxed_slice();
+        context.record_response(Response { status: status.as_u16(), took, body, truncated });
+        if !http.expects(status.as_u16()) {
+            return Err(answer::unexpected(status, &headers, self.clock.now()));
+        }
+        error.map_or(Ok(()), |error| Err(answer::broken(&error, http)))
+    }
+}
+
+fn client() -> Result<Client, Failure> {
+    // A program that has chosen another provider keeps it.
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+    let made = builder().build().or_else(|error| {
+        warn!(%error, "No certificates of the system: https endpoints will not be trusted");
+        builder().tls_certs_only([]).build()
+    });
+    made.map_err(|error| Failure::transient(&format!("no http client: {}", answer::root(&error))))
+}
+
+fn builder() -> ClientBuilder {
+    Client::builder()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        // The scheduler counts attempts, so nothing below it may try again.
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+}
