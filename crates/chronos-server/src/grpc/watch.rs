@@ -35,6 +35,7 @@ pub(super) struct Source {
     /// Cancelled when streams must end.
     pub(super) closing: CancellationToken,
     /// The watcher's place among all.
+    #[expect(dead_code, reason = "it is given back when the stream ends")]
     pub(super) place: OwnedSemaphorePermit,
 }
 

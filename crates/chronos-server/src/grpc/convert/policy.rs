@@ -42,16 +42,13 @@ impl From<OverlapPolicy> for proto::OverlapPolicy {
     }
 }
 
-impl TryFrom<CatchUp> for CatchUpPolicy {
-    type Error = Refusal;
-
-    fn try_from(asked: CatchUp) -> Result<Self, Refusal> {
-        match asked {
-            CatchUp::Skip(_) => Ok(Self::Skip),
-            CatchUp::RunOnce(_) => Ok(Self::RunOnce),
-            CatchUp::RunAllCapped(capped) => Self::run_all_capped(capped.catch_up_max)
-                .map_err(|error| Refusal::of("run_all_capped.catch_up_max", error)),
-        }
+/// The policy that was asked for.
+pub(crate) fn catch_up(asked: CatchUp) -> Result<CatchUpPolicy, Refusal> {
+    match asked {
+        CatchUp::Skip(_) => Ok(CatchUpPolicy::Skip),
+        CatchUp::RunOnce(_) => Ok(CatchUpPolicy::RunOnce),
+        CatchUp::RunAllCapped(capped) => CatchUpPolicy::run_all_capped(capped.catch_up_max)
+            .map_err(|error| Refusal::of("run_all_capped.catch_up_max", error)),
     }
 }
 

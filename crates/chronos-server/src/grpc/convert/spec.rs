@@ -8,7 +8,7 @@ use chronos_core::schedule::Zone;
 use chronos_core::{JobId, JobSpec, Timestamp};
 
 use super::time::{duration, span};
-use super::{schedule, target};
+use super::{policy, schedule, target};
 use crate::grpc::refusal::Refusal;
 use crate::proto;
 
@@ -49,7 +49,7 @@ impl Defaults {
         let catch_up = match asked.catch_up_policy.and_then(|policy| policy.kind) {
             None => spec.catch_up,
             Some(kind) => {
-                kind.try_into().map_err(|refusal: Refusal| refusal.within("catch_up_policy"))?
+                policy::catch_up(kind).map_err(|refusal| refusal.within("catch_up_policy"))?
             }
         };
         let usual = retry::Policy::NONE;
