@@ -76,7 +76,7 @@ impl Observer for Reporter {
                 // Of a slot that is late, only what it still waits is jitter.
                 let jitter = execution.run_at.since(execution.slot.max(now));
                 if !jitter.is_zero() {
-                    let jitter_ms = jitter.as_millis();
+                    let jitter_ms = whole_millis(jitter);
                     debug!(job = %spec.name, jitter_ms, "Applying jitter delay");
                 }
             }
@@ -97,7 +97,7 @@ impl Observer for Reporter {
             let Some(end) = run_end(spec, execution) else {
                 continue;
             };
-            let duration_ms = end.took.as_millis();
+            let duration_ms = whole_millis(end.took);
             match end.result {
                 JobResult::Success => info!(job = %spec.name, duration_ms, "Job completed"),
                 JobResult::Failed(error) => warn!(job = %spec.name, error, "Job failed"),
@@ -109,6 +109,11 @@ impl Observer for Reporter {
     fn lost(&self, spec: &JobSpec) {
         self.registry.record_lost(spec);
     }
+}
+
+/// Logged as a number; JSON would hold one of 128 bits as text.
+fn whole_millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// How an execution's end reads in the registry; `None` while it lives.

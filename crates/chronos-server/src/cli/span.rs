@@ -12,7 +12,13 @@ pub(super) fn until(instant: Timestamp, from: Timestamp) -> String {
 
 /// How far the instant is from `now`, either way: "in 3 h 12 min", "5 s ago".
 pub(super) fn relative(instant: Timestamp, now: Timestamp) -> String {
-    if instant > now { until(instant, now) } else { format!("{} ago", between(instant, now)) }
+    if instant > now {
+        until(instant, now)
+    } else if now.since(instant).as_secs() == 0 {
+        "just now".into()
+    } else {
+        format!("{} ago", between(instant, now))
+    }
 }
 
 /// How long something took: "12 ms", "1.24 s", "2 min 5 s".
@@ -87,7 +93,7 @@ mod tests {
         let now = Timestamp::from_secs(10_000);
         assert_eq!(relative(Timestamp::from_secs(10_061), now), "in 1 min 1 s");
         assert_eq!(relative(Timestamp::from_secs(9_955), now), "45 s ago");
-        assert_eq!(relative(now, now), "less than 1 s ago");
+        assert_eq!(relative(now, now), "just now");
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Column {
     pub(super) fn right(mut self) -> Self {
         let width = self.width();
         self.title = format!("{:>width$}", self.title);
-        for cell in &mut self.cells {
+        for cell in self.cells.iter_mut().filter(|cell| !cell.is_empty()) {
             *cell = format!("{cell:>width$}");
         }
         self

@@ -77,8 +77,7 @@ pub fn load(
     flags: &Flags,
 ) -> Result<InForce, Error> {
     let defaults = Config::new(super::data_dir());
-    let figment = Figment::from(Serialized::defaults(defaults))
-        .merge(toml(file)?)
+    let figment = merge_file(Figment::from(Serialized::defaults(defaults)), file)?
         .merge(Layer::of_variables(variables)?)
         .merge(Layer::of_flags(flags));
     let config: Config = figment.extract().map_err(|error| explain(&figment, &error))?;
@@ -86,16 +85,18 @@ pub fn load(
     Ok(InForce { config, figment })
 }
 
-fn toml(file: Option<&Path>) -> Result<figment::providers::Data<Toml>, Error> {
+/// Merges the file that is named, or the usual one if it is there.
+fn merge_file(figment: Figment, file: Option<&Path>) -> Result<Figment, Error> {
     let path = file.unwrap_or(Path::new(FILE));
-    let unreadable = |problem: String| Error::File { path: path.into(), problem };
-    if file.is_some() || path.exists() {
-        // A file that is named and missing is a mistake, and figment would pass over it.
-        std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    if file.is_none() && !path.exists() {
+        return Ok(figment);
     }
     let provider = Toml::file_exact(path);
-    provider.data().map_err(|error| unreadable(error.kind.to_string()))?;
-    Ok(provider)
+    provider.data().map_err(|error| {
+        let problem = error.kind.to_string().trim_end().to_owned();
+        Error::File { path: path.into(), problem }
+    })?;
+    Ok(figment.merge(provider))
 }
 
 /// Values that come as text: figment would guess their types, the table knows them.

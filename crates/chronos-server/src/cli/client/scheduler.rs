@@ -81,7 +81,7 @@ pub(in crate::cli) fn scheduler(
             if ask.json {
                 return write_json(&JobJson::from(&job), out);
             }
-            writeln!(out, "Paused {}; resume it with: chronos scheduler resume", name(&job))?;
+            writeln!(out, "Paused {} until someone says: chronos scheduler resume", name(&job))?;
             Ok(())
         }
         Verb::Resume(Named { job }) => {
@@ -180,12 +180,16 @@ fn columns(jobs: &[proto::JobStatusProto], now: Timestamp) -> Vec<Column> {
     let when = |wire: &Option<prost_types::Timestamp>| {
         instant(wire.as_ref()).map(|at| span::relative(at, now)).unwrap_or_default()
     };
+    // Of a paused job the next slot will be skipped, so it is no next run.
+    let next = |job: &proto::JobStatusProto| {
+        if job.is_paused { String::new() } else { when(&job.next_run) }
+    };
     let count = |count: u64| if count == 0 { String::new() } else { count.to_string() };
     vec![
         Column::new("Job", |_| STRONG, cells(&|job| job.job_name.clone())),
         Column::new("Schedule", plain, cells(&|job| job.cron_expr.clone())),
         Column::new("State", state_style, cells(&|job| state(job).into())),
-        Column::new("Next", plain, cells(&|job| when(&job.next_run))),
+        Column::new("Next", plain, cells(&next)),
         Column::new("Last", plain, cells(&|job| when(&job.last_run))),
         Column::new("Runs", plain, cells(&|job| job.run_count.to_string())).right(),
         Column::new("Failed", error_style, cells(&|job| count(job.error_count))).right(),
@@ -242,7 +246,7 @@ async fn status(
     let runs = format!("{}, of which {} failed", status.run_count, status.error_count);
     let details = [
         ("schedule", status.cron_expr.clone()),
-        ("next run", at(&status.next_run)),
+        (if status.is_paused { "next slot" } else { "next run" }, at(&status.next_run)),
         ("last run", at(&status.last_run)),
         ("took", took),
         ("result", status.last_result.clone()),

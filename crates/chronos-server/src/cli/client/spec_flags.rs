@@ -186,7 +186,10 @@ impl SpecFlags {
         if let Some(Target::Http { headers, timeout_seconds, expected_statuses, .. }) =
             &mut spec.target
         {
-            headers.extend(self.header.iter().cloned());
+            for (name, value) in &self.header {
+                headers.retain(|known, _| !known.eq_ignore_ascii_case(name));
+                headers.insert(name.clone(), value.clone());
+            }
             *timeout_seconds = self.timeout.map(Seconds).or(*timeout_seconds);
             if !self.expect.is_empty() {
                 expected_statuses.clone_from(&self.expect);

@@ -38,6 +38,12 @@ fn a_job_is_created_shown_listed_and_deleted() {
     assert_eq!(house.json(&["jobs", "list"]), json!([]));
 }
 
+/// The spec of "full" once it has this header; names of headers know no case.
+fn spec_with_header(house: &House, header: &str) -> Value {
+    house.answer(&["jobs", "update", "full", "--header", header]);
+    serde_json::from_str(&house.answer(&["jobs", "show", "full", "--spec"])).unwrap()
+}
+
 #[test]
 fn every_flag_reaches_the_job_and_comes_back_as_json() {
     let house = House::open();
@@ -87,7 +93,7 @@ fn every_flag_reaches_the_job_and_comes_back_as_json() {
         "name": "full",
         "schedule": {"type": "interval", "seconds": 5400, "fixed_delay": true, "max_runs": 5},
         "target": {
-            "type": "http", "url": URL, "method": "PUT", "headers": {"x-a": "1", "x-b": "two words"},
+            "type": "http", "url": URL, "method": "PUT", "headers": {"X-A": "1", "x-b": "two words"},
             "timeout_seconds": 0.5, "expected_statuses": [200, 204],
         },
         "payload": {"a": 1},
@@ -103,6 +109,9 @@ fn every_flag_reaches_the_job_and_comes_back_as_json() {
         "max_execution_time": 600,
     });
     assert_eq!(spec, expected);
+    let spec = spec_with_header(&house, "x-a: 2");
+    assert_eq!(spec["target"]["headers"], json!({"x-a": "2", "x-b": "two words"}));
+    let spec = spec_with_header(&house, "X-A: 1");
     let mut copy = house
         .command(&["jobs", "create", "copy", "--file", "-", "--jitter", "0"])
         .stdin(Stdio::piped())
@@ -136,7 +145,7 @@ fn a_paused_job_says_so_until_it_is_resumed() {
     let house = House::open();
     create(&house, "report");
     let text = house.answer(&["scheduler", "pause", "report", "--note", "bank holiday"]);
-    assert_eq!(text, "Paused \"report\"; resume it with: chronos scheduler resume\n");
+    assert_eq!(text, "Paused \"report\" until someone says: chronos scheduler resume\n");
     assert_eq!(house.json(&["scheduler", "status", "report"])["is_paused"], true);
     assert_eq!(house.json(&["jobs", "show", "report"])["paused"]["note"], "bank holiday");
     let text = house.answer(&["scheduler", "list"]);

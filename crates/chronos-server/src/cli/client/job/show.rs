@@ -54,6 +54,11 @@ pub(super) fn write_table(
     let when = |wire: &Option<prost_types::Timestamp>| {
         instant(wire.as_ref()).map(|at| span::relative(at, now)).unwrap_or_default()
     };
+    // Of a paused job the next slot will be skipped, so it is no next run.
+    let next = |job: &proto::Job| match &job.paused {
+        Some(_) => String::new(),
+        None => when(&job.next_execution_time),
+    };
     let name = |job: &proto::Job| job.spec.as_ref().map(|spec| spec.name.clone());
     let failed = |job: &proto::Job| match job.failed {
         0 => String::new(),
@@ -62,7 +67,7 @@ pub(super) fn write_table(
     let columns = vec![
         Column::new("Job", |_| STRONG, cells(&|job| name(job).unwrap_or_default())),
         Column::new("Status", status_style, cells(&|job| status(job).into())),
-        Column::new("Next", plain, cells(&|job| when(&job.next_execution_time))),
+        Column::new("Next", plain, cells(&next)),
         Column::new("Last", plain, cells(&|job| when(&job.last_run_at))),
         Column::new("Ok", plain, cells(&|job| job.succeeded.to_string())).right(),
         Column::new("Failed", |_| AnsiColor::Red.on_default(), cells(&failed)).right(),
@@ -94,7 +99,7 @@ pub(super) fn write(job: &proto::Job, now: Timestamp, out: &mut dyn Write) -> Re
         ("schedule", job.description.clone()),
         ("expression", expression(&spec)),
         ("paused", pause.unwrap_or_default()),
-        ("next run", at(&job.next_execution_time)),
+        (if job.paused.is_some() { "next slot" } else { "next run" }, at(&job.next_execution_time)),
         ("last run", at(&job.last_run_at)),
         ("took", took.unwrap_or_default()),
         ("last error", job.last_error.clone()),
