@@ -2,10 +2,13 @@
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/chronos/target
 DENY_VERSION := 0.20.2
 
-.PHONY: help run test check bench format lint licences
+ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/lib/llvm-14/lib \
+	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)"
+
+.PHONY: help run test test-rocksdb libclang check bench format lint licences
 
 help: ## Say what can be made
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 run: ## Run a program with an embedded scheduler for ten seconds
 	cargo run --quiet --package chronos-engine --example embed
@@ -13,6 +16,19 @@ run: ## Run a program with an embedded scheduler for ten seconds
 test: ## Run every test: unit, property, conformance, seeded histories, examples, documentation
 	cargo test --locked --all-targets
 	cargo test --locked --doc
+
+# The C++ of RocksDB compiles for a quarter of an hour, once per machine, and has outputs of its own so
+# that no other build waits for it.
+test-rocksdb: libclang ## Run the conformance, key-value and damage tests on the RocksDB engine
+	$(ROCKSDB_ENV) cargo test --locked --package chronos-store --features rocksdb --test it rocksdb
+
+libclang:
+	@if ! ls /usr/lib/llvm-14/lib/libclang*.so* >/dev/null 2>&1; then \
+		if [ "$$(id -u)" = 0 ]; then sudo=; \
+		elif command -v sudo >/dev/null; then sudo=sudo; \
+		else echo "RocksDB needs libclang to build: run 'apt-get install libclang1-14' as root" >&2; exit 1; fi; \
+		$$sudo apt-get update --quiet=2 && $$sudo apt-get install --quiet=2 --yes libclang1-14; \
+	fi
 
 check: format lint licences ## Check format, lints, licences and sources
 

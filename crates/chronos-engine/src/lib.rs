@@ -84,6 +84,7 @@
 //! closures meet the jobs that the store remembers by name, when they are registered.
 
 pub mod clock;
+pub mod compaction;
 pub mod handler;
 #[cfg(feature = "http")]
 pub mod http;
@@ -99,6 +100,7 @@ pub use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, QuietHours};
 pub use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Store, Timestamp};
 pub use chronos_store::{EmbeddedStore, Retention};
 pub use clock::{Clock, SystemClock, VirtualClock};
+pub use compaction::{CompactionJobConfig, create_compaction_job, run_compaction};
 pub use handler::{Handler, IntoHandler, JobContext, JobError, JobResult, JobReturn};
 pub use service::{
     JitterConfig, JobRegistry, JobStatus, NewJob, OverlapGuard, RunGuard, SchedulerConfig,

@@ -3,7 +3,17 @@
 //! [`EmbeddedStore`] keeps them in one ordered key-value engine inside the process. Its logic is
 //! written once over the small seam of [`kv::Kv`]; the engine behind the seam is a choice.
 
+mod backup;
+mod directory;
 pub mod embedded;
+mod error;
 pub mod kv;
+mod open;
+mod url;
 
+pub use backup::{BackupSummary, restore};
+pub use directory::DataDir;
 pub use embedded::{EmbeddedStore, Retention};
+pub use error::OpenError;
+pub use open::{Tuning, open};
+pub use url::{Engine, StoreUrl};

@@ -1,6 +1,7 @@
 //! The embedded store: its logic once, over any engine behind the key-value seam.
 
 mod audit;
+mod compaction;
 mod executions;
 mod index;
 mod jobs;
@@ -11,7 +12,7 @@ mod step;
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use chronos_core::audit::AuditEvent;
@@ -19,7 +20,8 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Store, Terms, WakeHook,
+    Claimed, Compacted, CompactionHook, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats,
+    Store, Terms, WakeHook,
 };
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
 
@@ -39,6 +41,8 @@ pub struct Retention {
 
 /// A store inside the process, over an engine of one's choice.
 pub struct EmbeddedStore {
+    /// The state's engine, for what takes long and must not hold up the verbs.
+    kv: Arc<dyn Kv>,
     state: Mutex<State>,
     hooks: RwLock<Vec<WakeHook>>,
 }
@@ -46,8 +50,16 @@ pub struct EmbeddedStore {
 impl EmbeddedStore {
     /// The store that this engine holds.
     pub fn open(kv: impl Kv, retention: Retention) -> Result<Self> {
-        let state = State::open(Box::new(kv), retention)?;
-        Ok(Self { state: Mutex::new(state), hooks: RwLock::default() })
+        Self::over(Arc::new(kv), retention)
+    }
+
+    pub(crate) fn over(kv: Arc<dyn Kv>, retention: Retention) -> Result<Self> {
+        let state = State::open(kv.clone(), retention)?;
+        Ok(Self { kv, state: Mutex::new(state), hooks: RwLock::default() })
+    }
+
+    pub(crate) fn kv(&self) -> &dyn Kv {
+        self.kv.as_ref()
     }
 
     /// An empty store in memory.
@@ -250,8 +262,8 @@ impl Store for EmbeddedStore {
         self.read(|state| engine(state.kv.sync()))
     }
 
-    async fn compact(&self) -> Result<()> {
-        self.read(|state| engine(state.kv.compact()))
+    async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
+        compaction::compact(self.kv.clone(), hook).await
     }
 
     fn watch(&self, hook: WakeHook) {

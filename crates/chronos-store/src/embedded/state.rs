@@ -18,7 +18,7 @@ use super::step::readable;
 use crate::kv::{self, Kv, Order};
 
 pub(super) struct State {
-    pub(super) kv: Box<dyn Kv>,
+    pub(super) kv: Arc<dyn Kv>,
     pub(super) index: Index,
     pub(super) retention: Retention,
     /// The highest fencing token handed out.
@@ -60,7 +60,7 @@ pub(super) fn engine<T>(result: kv::Result<T>) -> Result<T> {
 }
 
 impl State {
-    pub(super) fn open(kv: Box<dyn Kv>, retention: Retention) -> Result<Self> {
+    pub(super) fn open(kv: Arc<dyn Kv>, retention: Retention) -> Result<Self> {
         let mut state = Self {
             kv,
             index: Index::default(),

@@ -1,9 +1,18 @@
 //! The seam below the embedded store: an ordered map of bytes with atomic batches.
 
+#[cfg(any(feature = "fjall", feature = "rocksdb"))]
+pub mod durable;
+#[cfg(feature = "fjall")]
+pub mod fjall;
+#[cfg(any(feature = "fjall", feature = "rocksdb"))]
+mod mark;
 mod memory;
+#[cfg(feature = "rocksdb")]
+pub mod rocksdb;
 
 use std::ops::ControlFlow;
 
+use chronos_core::store::{Compacted, CompactionProgress};
 pub use memory::MemoryKv;
 use smallvec::SmallVec;
 
@@ -26,11 +35,17 @@ pub trait Kv: Send + Sync + 'static {
     /// Applies a whole batch or nothing of it.
     fn commit(&self, batch: Batch) -> Result<()>;
 
-    /// Makes every committed batch survive a power cut.
+    /// Makes every committed batch survive a power cut. An error puts every batch since the last success
+    /// in doubt: whoever syncs for several callers tells all of them.
     fn sync(&self) -> Result<()>;
 
-    /// Gives back the space of overwritten and deleted entries.
-    fn compact(&self) -> Result<()>;
+    /// Visits every entry in ascending order as all of them were at one moment during the call,
+    /// whatever is committed meanwhile, until the visitor breaks.
+    fn scan_snapshot(&self, visit: Visitor<'_>) -> Result<()>;
+
+    /// Gives back the space of overwritten and deleted entries, unit by unit: `watch` is told before
+    /// each, and breaks to leave the rest. Blocks, and no unit can be interrupted.
+    fn compact(&self, watch: CompactionWatch<'_>) -> Result<Compacted>;
 
     /// Bytes held, as far as the engine knows.
     fn size(&self) -> u64;
@@ -38,6 +53,9 @@ pub trait Kv: Send + Sync + 'static {
 
 /// Sees one entry after the other; breaks to end the scan.
 pub type Visitor<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
+
+/// Told of each unit of a compaction before it begins; breaks to leave it and the rest.
+pub type CompactionWatch<'a> = &'a mut dyn FnMut(CompactionProgress) -> ControlFlow<()>;
 
 /// The direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

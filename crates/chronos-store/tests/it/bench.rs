@@ -1,7 +1,7 @@
 //! The bench: a store to try out, the ability to close and open it again, and short words for both.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,7 +13,10 @@ use chronos_core::{Timestamp, WorkerId};
 use chronos_store::kv::MemoryKv;
 use chronos_store::{EmbeddedStore, Retention};
 
+use tempfile::TempDir;
+
 use crate::answers::Answers;
+use crate::disk::Disk;
 use crate::shared_kv::SharedKv;
 
 /// What one line per engine gives to the suite: an empty place where a store keeps its records.
@@ -39,6 +42,47 @@ impl Engine for SharedKv<MemoryKv> {
 
     async fn twin(&self) -> Arc<dyn Store> {
         self.open().await
+    }
+}
+
+/// An engine on disk, in a directory of its own.
+pub(crate) struct OnDisk<K> {
+    directory: TempDir,
+    open: Mutex<Option<SharedKv<K>>>,
+}
+
+impl<K: Disk> OnDisk<K> {
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), open: Mutex::default() }
+    }
+}
+
+/// The fjall engine.
+#[cfg(feature = "fjall")]
+pub(crate) async fn fjall() -> impl Engine {
+    OnDisk::<chronos_store::kv::fjall::FjallKv>::new()
+}
+
+/// The RocksDB engine.
+#[cfg(feature = "rocksdb")]
+pub(crate) async fn rocksdb() -> impl Engine {
+    OnDisk::<chronos_store::kv::rocksdb::RocksKv>::new()
+}
+
+#[async_trait]
+impl<K: Disk> Engine for OnDisk<K> {
+    async fn open(&self) -> Arc<dyn Store> {
+        let mut open = self.open.lock().unwrap();
+        // One process opens a directory once.
+        *open = None;
+        let kv = SharedKv::new(K::open_in(self.directory.path()).unwrap());
+        *open = Some(kv.clone());
+        Arc::new(EmbeddedStore::open(kv, Retention::default()).unwrap())
+    }
+
+    async fn twin(&self) -> Arc<dyn Store> {
+        let kv = self.open.lock().unwrap().clone().unwrap();
+        Arc::new(EmbeddedStore::open(kv, Retention::default()).unwrap())
     }
 }
 

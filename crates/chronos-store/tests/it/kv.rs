@@ -18,6 +18,11 @@ macro_rules! kv_conformance {
             fn answers_as_a_map_does_after_any_batches() {
                 $crate::kv::check(|| Box::new($open()));
             }
+
+            #[test]
+            fn a_snapshot_holds_what_there_was_whatever_is_committed_meanwhile() {
+                $crate::kv::check_snapshot(&$open());
+            }
         }
     };
 }
@@ -71,7 +76,15 @@ pub(crate) fn check(open: impl Fn() -> Box<dyn Kv>) {
         }
         let everything = (vec![], vec![255; 9], usize::MAX);
         compare_scan(kv.as_ref(), &model, &everything, Order::Ascending)?;
-        compare_scan(kv.as_ref(), &model, &everything, Order::Descending)
+        compare_scan(kv.as_ref(), &model, &everything, Order::Descending)?;
+        let mut found = Model::new();
+        kv.scan_snapshot(&mut |key, value| {
+            found.insert(key.to_vec(), value.to_vec());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        prop_assert_eq!(found, model);
+        Ok(())
     });
     outcome.unwrap();
 }
@@ -97,7 +110,7 @@ fn perform(kv: &dyn Kv, model: &mut Model, act: Act) -> Result<(), TestCaseError
         Act::Scan { from, to, order, most } => compare_scan(kv, model, &(from, to, most), order)?,
         Act::SyncAndCompact => {
             kv.sync().unwrap();
-            kv.compact().unwrap();
+            kv.compact(&mut |_| ControlFlow::Continue(())).unwrap();
         }
     }
     Ok(())
@@ -123,4 +136,35 @@ fn compare_scan(
     expected.truncate(*most);
     prop_assert_eq!(found, expected);
     Ok(())
+}
+
+pub(crate) fn check_snapshot(kv: &dyn Kv) {
+    let mut batch = Batch::default();
+    for key in 0..200_u8 {
+        batch.put([key % 7, key].as_slice(), b"before".as_slice());
+    }
+    kv.commit(batch).unwrap();
+    let mut found = Vec::new();
+    kv.scan_snapshot(&mut |key, value| {
+        assert_eq!(value, b"before");
+        found.push(key.to_vec());
+        // Everything changes while the snapshot is at its beginning: the past, the future, the new.
+        let mut batch = Batch::default();
+        for key in 0..=255_u8 {
+            batch.put([key % 9, key].as_slice(), b"after".as_slice());
+        }
+        batch.delete([3, 199].as_slice());
+        kv.commit(batch).unwrap();
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!(found.len(), 200);
+    assert!(found.is_sorted());
+    let mut visited = 0;
+    kv.scan_snapshot(&mut |_, _| {
+        visited += 1;
+        ControlFlow::Break(())
+    })
+    .unwrap();
+    assert_eq!(visited, 1);
 }

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use chronos_store::kv::{Batch, Error, Kv, Order, Result, Visitor};
+use chronos_core::store::Compacted;
+use chronos_store::kv::{Batch, CompactionWatch, Error, Kv, Order, Result, Visitor};
 
 /// Hands out an engine that several stores, one after the other, keep their records in.
 pub(crate) struct SharedKv<K> {
@@ -118,8 +119,13 @@ impl<K: Kv> Kv for SharedKv<K> {
         self.kv.sync()
     }
 
-    fn compact(&self) -> Result<()> {
-        self.kv.compact()
+    fn scan_snapshot(&self, visit: Visitor<'_>) -> Result<()> {
+        self.faults.read()?;
+        self.kv.scan_snapshot(visit)
+    }
+
+    fn compact(&self, watch: CompactionWatch<'_>) -> Result<Compacted> {
+        self.kv.compact(watch)
     }
 
     fn size(&self) -> u64 {

@@ -6,6 +6,7 @@
 )]
 
 mod backlog;
+mod compaction;
 mod context;
 mod counters;
 mod cron;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use chronos_core::store::Compacted;
 use chronos_engine::{EmbeddedStore, JitterConfig, NewJob, OverlapPolicy, Retention, Store};
-use chronos_store::kv::{self, Batch, Kv, MemoryKv, Order, Visitor};
+use chronos_store::kv::{self, Batch, CompactionWatch, Kv, MemoryKv, Order, Visitor};
 use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Subscriber};
@@ -212,8 +213,12 @@ impl Kv for Forgetful {
         Err(kv::Error("the disk is gone".into()))
     }
 
-    fn compact(&self) -> kv::Result<()> {
-        self.0.compact()
+    fn scan_snapshot(&self, visit: Visitor<'_>) -> kv::Result<()> {
+        self.0.scan_snapshot(visit)
+    }
+
+    fn compact(&self, watch: CompactionWatch<'_>) -> kv::Result<Compacted> {
+        self.0.compact(watch)
     }
 
     fn size(&self) -> u64 {

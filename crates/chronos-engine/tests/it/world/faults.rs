@@ -10,7 +10,8 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats, Terms, WakeHook,
+    Claimed, Compacted, CompactionHook, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats,
+    Terms, WakeHook,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, WorkerId,
@@ -318,8 +319,8 @@ impl Store for Link {
         self.inner.flush().await
     }
 
-    async fn compact(&self) -> Result<()> {
-        self.inner.compact().await
+    async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
+        self.inner.compact(hook).await
     }
 
     fn watch(&self, hook: WakeHook) {

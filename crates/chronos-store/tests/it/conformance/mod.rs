@@ -17,8 +17,8 @@ pub(crate) mod reaping;
 /// Runs every case, and random histories, on one engine. A case that is not listed here is dead code,
 /// which the compiler reports.
 macro_rules! conformance {
-    ($engine:ident, $open:path) => {
-        conformance! { @cases $engine, $open,
+    ($engine:ident, $open:path, $histories:expr) => {
+        conformance! { @cases $engine, $open, $histories,
             jobs {
                 a_new_job_stands_at_its_first_slot,
                 names_are_unique_per_owner,
@@ -139,7 +139,7 @@ macro_rules! conformance {
             }
         }
     };
-    (@cases $engine:ident, $open:path, $($theme:ident { $($case:ident,)* })*) => {
+    (@cases $engine:ident, $open:path, $histories:expr, $($theme:ident { $($case:ident,)* })*) => {
         mod $engine {
             $(mod $theme {
                 $(#[tokio::test]
@@ -152,7 +152,14 @@ macro_rules! conformance {
 
             #[test]
             fn random_histories_keep_the_invariants_and_survive_a_restart() {
-                $crate::model::check(|| async { $crate::bench::Bench::new($open().await).await });
+                let open = || async { $crate::bench::Bench::new($open().await).await };
+                $crate::model::check($histories, None, open);
+            }
+
+            #[test]
+            fn random_histories_go_on_over_many_restarts() {
+                let open = || async { $crate::bench::Bench::new($open().await).await };
+                $crate::model::check($histories / 2, Some(3), open);
             }
         }
     };

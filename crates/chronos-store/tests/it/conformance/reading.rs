@@ -1,5 +1,6 @@
 //! Reading: pages that miss and repeat nothing, figures, checkpoints and wake-ups.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use chronos_core::execution::{CancelCause, Failure};
@@ -179,7 +180,8 @@ pub(crate) async fn flushing_and_compacting_change_no_answer(bench: &Bench) {
     mixed_history(bench).await;
     let before = bench.answers().await;
     bench.flush().await.unwrap();
-    bench.compact().await.unwrap();
+    let compacted = bench.compact(Arc::new(|_| ControlFlow::Continue(()))).await.unwrap();
+    assert!(compacted.is_complete(), "{compacted:?}");
     before.assert_same(&bench.answers().await);
 }
 

@@ -16,7 +16,7 @@ fn number_of(trigger: Trigger) -> Option<u64> {
     }
 }
 
-pub(super) fn assert_hold(answers: &Answers) {
+pub(crate) fn assert_hold(answers: &Answers) {
     assert_each_slot_runs_once(answers);
     for job in &answers.jobs {
         let rows = &answers.executions[&job.spec.id];
@@ -101,7 +101,7 @@ fn assert_nobody_waits_for_nothing(job: &Job, rows: &[Execution]) {
 }
 
 /// From the first slot to the newest, each has an execution or a decision that says why not.
-pub(super) fn assert_no_slot_is_lost(answers: &Answers, job: &Job) {
+pub(crate) fn assert_no_slot_is_lost(answers: &Answers, job: &Job) {
     let schedule = &job.spec.schedule;
     if schedule.counts_from_end() || schedule.is_one_shot() {
         return;

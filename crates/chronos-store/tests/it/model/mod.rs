@@ -1,7 +1,7 @@
 //! Random histories: whatever verbs come in whatever order, the store answers like one that was opened
 //! just now over the same records, and the invariants hold.
 
-mod invariants;
+pub(crate) mod invariants;
 mod verbs;
 mod world;
 
@@ -18,17 +18,22 @@ use crate::bench::Bench;
 use verbs::Step;
 use world::World;
 
-/// Runs random histories on stores that `open` makes.
-pub(crate) fn check<F: Future<Output = Bench>>(open: impl Fn() -> F) {
+/// Runs random histories on stores that `open` makes; closes and opens them again after every so many
+/// steps.
+pub(crate) fn check<F: Future<Output = Bench>>(
+    histories: u32,
+    restart_after: Option<usize>,
+    open: impl Fn() -> F,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut runner = TestRunner::new(Config {
         failure_persistence: None,
         max_shrink_iters: 10_000,
-        ..Config::with_cases(1_000)
+        ..Config::with_cases(histories)
     });
     let outcome = quietly(|| {
         runner.run(&vec(verbs::step(), 1..60), |history| {
-            runtime.block_on(live_through(open(), history));
+            runtime.block_on(live_through(open(), history, restart_after));
             Ok(())
         })
     });
@@ -45,10 +50,17 @@ pub(crate) fn check<F: Future<Output = Bench>>(open: impl Fn() -> F) {
     }
 }
 
-async fn live_through(bench: impl Future<Output = Bench>, history: Vec<Step>) {
+async fn live_through(
+    bench: impl Future<Output = Bench>,
+    history: Vec<Step>,
+    restart_after: Option<usize>,
+) {
     let mut world = World::new(bench.await).await;
-    for step in history {
+    for (step, number) in history.into_iter().zip(1_usize..) {
         world.perform(step).await;
+        if restart_after.is_some_and(|steps| number.is_multiple_of(steps)) {
+            world.restart().await;
+        }
     }
     world.look_back();
 }

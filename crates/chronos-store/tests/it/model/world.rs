@@ -55,6 +55,11 @@ impl World {
         self.assert_absorbing();
     }
 
+    /// Closes the store and opens it again, which changes no answer.
+    pub(super) async fn restart(&mut self) {
+        self.bench.reopen().await;
+    }
+
     /// Every slot of a job that kept its schedule is accounted for.
     pub(super) fn look_back(&self) {
         for job in &self.answers.jobs {

@@ -1,0 +1,263 @@
+//! The RocksDB engine, for those who already operate it: one column family for each table.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use chronos_core::store::{Compacted, CompactionProgress};
+use rocksdb::{
+    BlockBasedOptions, BottommostLevelCompaction, BoundColumnFamily, Cache, CompactOptions,
+    DBCompressionType, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWithThreadMode, ErrorKind,
+    MultiThreaded, Options, ReadOptions, WriteBatch, WriteOptions,
+};
+use std::sync::Arc;
+
+use super::durable::{DurableKv, Failure, Result, Tables};
+use super::mark::Promise;
+use super::{Batch, CompactionWatch, Order, Visitor};
+use crate::directory::patiently;
+use crate::open::Tuning;
+
+type Db = DBWithThreadMode<MultiThreaded>;
+
+/// Keeps entries in a directory, by RocksDB.
+pub type RocksKv = DurableKv<RocksTables>;
+
+/// How many batches there were, in the default column family, which holds nothing else.
+const COUNT: &[u8] = b"batches";
+const DEFAULT: &str = "default";
+
+/// Memory for what is not yet in tables, over all column families.
+const BUFFER: usize = 16 << 20;
+/// Journals are replayed at the start, so that their size is a start's time.
+const JOURNALS: u64 = 64 << 20;
+const FILES: i32 = 128;
+
+/// The open engine.
+pub struct RocksTables {
+    db: Db,
+    options: Options,
+}
+
+impl Tables for RocksTables {
+    fn inspect(path: &Path, _promise: Promise) -> Result<u64> {
+        // A directory that was in use and has no list of its files would be taken for a new one.
+        if !path.join("CURRENT").is_file() {
+            return Err(Failure::Damaged("engine/CURRENT is missing".into()));
+        }
+        Ok(0)
+    }
+
+    fn open(path: &Path, tuning: Tuning) -> Result<Self> {
+        let options = options(tuning);
+        let is_locked = |error: &rocksdb::Error| error.as_ref().contains("lock ");
+        let db = patiently(
+            || {
+                let families = match path.join("CURRENT").exists() {
+                    true => Db::list_cf(&options, path)?,
+                    false => vec![DEFAULT.into()],
+                };
+                Db::open_cf_with_opts(
+                    &options,
+                    path,
+                    families.into_iter().map(|name| (name, options.clone())),
+                )
+            },
+            is_locked,
+        )?;
+        Ok(Self { db, options })
+    }
+
+    fn count(&self) -> Result<u64> {
+        let Some(count) = self.db.get(COUNT)? else {
+            return Ok(0);
+        };
+        let count = count.as_slice().try_into().map(u64::from_be_bytes);
+        count.map_err(|_| Failure::Damaged("the count of batches cannot be read".into()))
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let table = key.first().and_then(|first| self.table(*first));
+        Ok(table.map_or(Ok(None), |table| self.db.get_cf(&table, key))?)
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, visit: Visitor<'_>) -> Result<()> {
+        if from >= to {
+            return Ok(());
+        }
+        let first = from.first().copied().unwrap_or(0);
+        let last = to.first().copied().unwrap_or(0);
+        let mut tables: Vec<u8> = (first..=last).collect();
+        if order == Order::Descending {
+            tables.reverse();
+        }
+        for table in tables.into_iter().filter_map(|first| self.table(first)) {
+            let mut range = ReadOptions::default();
+            range.set_iterate_lower_bound(from);
+            range.set_iterate_upper_bound(to);
+            let entries = self.db.raw_iterator_cf_opt(&table, range);
+            if walk(entries, order, visit)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_snapshot(&self, visit: Visitor<'_>) -> Result<()> {
+        let snapshot = self.db.snapshot();
+        for table in (0..=u8::MAX).filter_map(|first| self.table(first)) {
+            let entries = snapshot.raw_iterator_cf(&table);
+            if walk(entries, Order::Ascending, visit)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&self, batch: &Batch, count: u64) -> Result<()> {
+        let mut writes = WriteBatch::default();
+        for (key, value) in &batch.changes {
+            let Some(first) = key.first() else {
+                continue;
+            };
+            let table = match (self.table(*first), value) {
+                (Some(table), _) => table,
+                (None, None) => continue,
+                (None, Some(_)) => self.make(*first)?,
+            };
+            match value {
+                Some(value) => writes.put_cf(&table, key, value),
+                None => writes.delete_cf(&table, key),
+            }
+        }
+        writes.put(COUNT, count.to_be_bytes());
+        Ok(self.db.write_opt(writes, &WriteOptions::default())?)
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(self.db.flush_wal(true)?)
+    }
+
+    fn is_full(&self) -> bool {
+        // It writes out by itself, all families together, and keeps account of its journals.
+        false
+    }
+
+    fn write_out(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn compact(&self, watch: CompactionWatch<'_>) -> Result<Compacted> {
+        let tables: Vec<_> = (0..=u8::MAX).filter_map(|first| self.table(first)).collect();
+        let mut compacted = Compacted { units: tables.len(), ..Compacted::default() };
+        let mut thoroughly = CompactOptions::default();
+        thoroughly.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+        for (table, unit) in tables.iter().zip(1..) {
+            let progress =
+                CompactionProgress { unit, units: tables.len(), bytes: self.bytes(table) };
+            if watch(progress).is_break() {
+                break;
+            }
+            // What is only in the journal so far takes part too.
+            self.db.flush_cf(table)?;
+            compacted.bytes_before += self.bytes(table);
+            self.db.compact_range_cf_opt(table, None::<&[u8]>, None::<&[u8]>, &thoroughly);
+            compacted.bytes_after += self.bytes(table);
+            compacted.done += 1;
+        }
+        Ok(compacted)
+    }
+
+    fn size(&self) -> u64 {
+        let tables = (0..=u8::MAX).filter_map(|first| self.table(first));
+        let in_memory = |table: &_| self.property(table, "rocksdb.cur-size-all-mem-tables");
+        tables.map(|table| self.bytes(&table) + in_memory(&table)).sum()
+    }
+}
+
+impl RocksTables {
+    fn table(&self, first: u8) -> Option<Arc<BoundColumnFamily<'_>>> {
+        self.db.cf_handle(&name(first))
+    }
+
+    fn make(&self, first: u8) -> Result<Arc<BoundColumnFamily<'_>>> {
+        self.db.create_cf(name(first), &self.options)?;
+        self.table(first).ok_or_else(|| Failure::Damaged(format!("{} is missing", name(first))))
+    }
+
+    /// Bytes in the tables of a column family.
+    fn bytes(&self, table: &Arc<BoundColumnFamily<'_>>) -> u64 {
+        self.property(table, "rocksdb.live-sst-files-size")
+    }
+
+    fn property(&self, table: &Arc<BoundColumnFamily<'_>>, name: &str) -> u64 {
+        self.db.property_int_value_cf(table, name).ok().flatten().unwrap_or(0)
+    }
+}
+
+fn name(first: u8) -> String {
+    format!("table-{first}")
+}
+
+fn options(tuning: Tuning) -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    let cache = usize::try_from(tuning.cache_bytes).unwrap_or(usize::MAX);
+    blocks.set_block_cache(&Cache::new_lru_cache(cache));
+    blocks.set_cache_index_and_filter_blocks(true);
+    blocks.set_bloom_filter(10.0, false);
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_block_based_table_factory(&blocks);
+    options.set_compression_type(DBCompressionType::Lz4);
+    options.set_db_write_buffer_size(BUFFER);
+    options.set_max_total_wal_size(JOURNALS);
+    options.set_max_open_files(FILES);
+    options.set_keep_log_file_num(4);
+    // Journals are written when they are synced: a commit before that was promised to nobody.
+    options.set_manual_wal_flush(true);
+    // Replay ends at the first batch that is not whole, in whatever journal, so that there is no gap;
+    // whether anything acknowledged came after it is for the mark to say.
+    options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
+    options.set_track_and_verify_wals_in_manifest(true);
+    // The count of batches must not reach the tables before the batches do.
+    options.set_atomic_flush(true);
+    options.set_paranoid_checks(true);
+    options
+}
+
+impl From<rocksdb::Error> for Failure {
+    fn from(error: rocksdb::Error) -> Self {
+        let text = error.to_string();
+        match error.kind() {
+            ErrorKind::IOError if is_about_space(&text) => Self::Full(text),
+            ErrorKind::IOError if text.contains("No such file") => Self::Damaged(text),
+            ErrorKind::IOError => Self::Io(std::io::Error::other(text)),
+            _ => Self::Damaged(text),
+        }
+    }
+}
+
+fn is_about_space(text: &str) -> bool {
+    ["No space left", "Disk quota exceeded", "File too large"].iter().any(|it| text.contains(it))
+}
+
+fn walk(
+    mut entries: DBRawIteratorWithThreadMode<'_, Db>,
+    order: Order,
+    visit: Visitor<'_>,
+) -> Result<ControlFlow<()>> {
+    match order {
+        Order::Ascending => entries.seek_to_first(),
+        Order::Descending => entries.seek_to_last(),
+    }
+    while let Some((key, value)) = entries.item() {
+        if visit(key, value).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        match order {
+            Order::Ascending => entries.next(),
+            Order::Descending => entries.prev(),
+        }
+    }
+    entries.status()?;
+    Ok(ControlFlow::Continue(()))
+}
