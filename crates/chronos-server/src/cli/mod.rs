@@ -7,6 +7,7 @@ mod describe;
 mod error;
 mod manual;
 mod next;
+mod restore;
 mod serve;
 mod span;
 mod table;
@@ -52,6 +53,8 @@ enum Command {
     Executions(client::Executions),
     /// Copy a daemon's store into a file while it goes on
     Backup(client::BackupArgs),
+    /// Make a backup the store of a new data directory
+    Restore(restore::Args),
     /// Print the configuration in force, and where each value came from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -108,6 +111,7 @@ where
         Command::Jobs(args) => client::jobs(args, now, out),
         Command::Executions(args) => client::executions(args, now, out),
         Command::Backup(args) => client::backup(args, now, out),
+        Command::Restore(args) => restore::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Completions(args) => manual::completions(&args, out),
         Command::Man(args) => manual::man(&args, out),

@@ -1,5 +1,6 @@
 //! `chronos serve`: the daemon in this process, until a signal asks it to stop.
 
+use chronos_engine::{CompactionJobConfig, SchedulerService, create_compaction_job};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
@@ -23,24 +24,31 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let config = args.layers.load()?.config;
     logs::init(&config.log, config.log_format)?;
-    serve(config.serve())
+    serve(config.serve(), config.compaction())
 }
 
 /// Serves until a signal asks to stop. A second one ends the process at once, with the exit code
 /// that a shell would give it.
-pub(crate) fn serve(config: ServeConfig) -> Result<(), Error> {
+pub(crate) fn serve(config: ServeConfig, compaction: CompactionJobConfig) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Error::Machine)?;
-    let served = runtime.block_on(until_signalled(config));
+    let served = runtime.block_on(until_signalled(config, compaction));
     // A run that blocks its thread must not keep the process.
     runtime.shutdown_background();
     served
 }
 
-async fn until_signalled(config: ServeConfig) -> Result<(), Error> {
+async fn until_signalled(
+    config: ServeConfig,
+    compaction: CompactionJobConfig,
+) -> Result<(), Error> {
     let mut signals = Signals::listen().map_err(Error::Machine)?;
+    let register = async |scheduler: &SchedulerService| {
+        let store = scheduler.store().clone();
+        create_compaction_job(scheduler, store, compaction).await.map(|_| ())
+    };
     let daemon = tokio::select! {
-        started = Daemon::start(config, async |_| Ok(())) => started?,
+        started = Daemon::start(config, register) => started?,
         asked = signals.next() => {
             info!(signal = asked.name(), "Asked to stop before it was ready");
             return Ok(());

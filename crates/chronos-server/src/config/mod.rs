@@ -6,11 +6,12 @@ mod layers;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chronos_core::schedule::{Cron, Zone};
-use chronos_engine::SchedulerConfig;
+use chronos_engine::{CompactionJobConfig, SchedulerConfig};
+use chronos_store::{Engine, StoreUrl};
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
@@ -64,6 +65,18 @@ pub enum StoreKind {
     Memory,
 }
 
+impl StoreKind {
+    /// Where a store of this kind is that keeps its files in `data_dir`.
+    #[must_use]
+    pub fn url(self, data_dir: &Path) -> StoreUrl {
+        match self {
+            Self::Fjall => StoreUrl::Directory(Engine::Fjall, data_dir.into()),
+            Self::Rocksdb => StoreUrl::Directory(Engine::RocksDb, data_dir.into()),
+            Self::Memory => StoreUrl::Memory,
+        }
+    }
+}
+
 /// How log lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -81,6 +94,7 @@ impl Config {
     #[must_use]
     pub fn new(data_dir: PathBuf) -> Self {
         let scheduler = SchedulerConfig::default();
+        let compaction = CompactionJobConfig::default();
         Self {
             listen: ServeConfig::LISTEN,
             data_dir,
@@ -92,9 +106,9 @@ impl Config {
             history_per_job: scheduler.history_per_job,
             log: "info".into(),
             log_format: LogFormat::Auto,
-            compaction_cron: "0 0 4 * * 0".into(),
+            compaction_cron: compaction.cron,
             compaction_timezone: Zone::UTC,
-            compaction_jitter_secs: 600,
+            compaction_jitter_secs: compaction.jitter_secs,
         }
     }
 
@@ -103,6 +117,7 @@ impl Config {
     pub fn serve(&self) -> ServeConfig {
         let mut serve = ServeConfig::new(&self.data_dir);
         serve.listen = self.listen;
+        serve.store = self.store.url(&self.data_dir);
         serve.scheduler = SchedulerConfig {
             default_timezone: self.default_timezone.name().into(),
             shutdown_timeout_secs: self.shutdown_timeout_secs,
@@ -111,6 +126,16 @@ impl Config {
             history_per_job: self.history_per_job,
         };
         serve
+    }
+
+    /// When the store is compacted.
+    #[must_use]
+    pub fn compaction(&self) -> CompactionJobConfig {
+        CompactionJobConfig {
+            cron: self.compaction_cron.clone(),
+            timezone: self.compaction_timezone.name().into(),
+            jitter_secs: self.compaction_jitter_secs,
+        }
     }
 
     /// Refuses what the types alone cannot: the key, and what is wrong with its value.

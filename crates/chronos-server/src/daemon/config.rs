@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chronos_engine::SchedulerConfig;
+use chronos_store::StoreUrl;
 
 use super::Error;
 
@@ -15,6 +16,8 @@ pub struct ServeConfig {
     pub listen: SocketAddr,
     /// Where it keeps its jobs and their history.
     pub data_dir: PathBuf,
+    /// The store that holds them; memory, unless another is named.
+    pub store: StoreUrl,
     /// How its scheduler works.
     pub scheduler: SchedulerConfig,
     /// What it accepts of those who connect.
@@ -32,6 +35,7 @@ impl ServeConfig {
         Self {
             listen: Self::LISTEN,
             data_dir: data_dir.into(),
+            store: StoreUrl::Memory,
             scheduler: SchedulerConfig::default(),
             limits: Limits::default(),
         }

@@ -10,8 +10,8 @@ mod routes;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use chronos_core::store::Store;
-use chronos_engine::{EmbeddedStore, Retention, SchedulerError, SchedulerService, SystemClock};
+use chronos_engine::{SchedulerError, SchedulerService, SystemClock};
+use chronos_store::{EmbeddedStore, OpenError, Retention, Tuning};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -44,6 +44,9 @@ pub enum Error {
     Scheduler(#[from] SchedulerError),
     /// The store cannot be opened.
     #[error("data_dir: {0}")]
+    Open(#[from] OpenError),
+    /// The store cannot be written to.
+    #[error("data_dir: {0}")]
     Store(chronos_core::store::Error),
     /// The program was put together wrongly.
     #[error("the reflection service cannot read its contract: {0}")]
@@ -70,18 +73,18 @@ impl Daemon {
         register: impl AsyncFnOnce(&SchedulerService) -> Result<(), SchedulerError>,
     ) -> Result<Self, Error> {
         config.validate()?;
-        let store = open_store(&config)?;
-        info!(data_dir = %config.data_dir.display(), "Store opened");
+        let store = Arc::new(open_store(&config)?);
+        info!(store = %config.store, "Store opened");
         let ServeConfig { listen, scheduler, limits, .. } = config;
         let clock = Arc::new(SystemClock::new());
-        let service = Arc::new(SchedulerService::with_store(scheduler, store, clock)?);
+        let service = Arc::new(SchedulerService::with_store(scheduler, store.clone(), clock)?);
         register(&service).await?;
         let bound = TcpListener::bind(listen).await;
         let bound = bound.map_err(|error| Error::Listen { address: listen, error })?;
         let gate = Arc::new(Gate::new());
         let probes = Probes::new(service.clone(), gate.clone());
         let closing = CancellationToken::new();
-        let routes = routes::all(&service, &gate, &probes, &closing, &limits)?;
+        let routes = routes::all(&service, &store, &gate, &probes, &closing, &limits)?;
         service.start().await?;
         let server = Server::start(bound, routes, &limits)
             .map_err(|error| Error::Listen { address: listen, error })?;
@@ -125,11 +128,11 @@ impl Daemon {
     }
 }
 
-/// The store that the data directory holds.
-fn open_store(config: &ServeConfig) -> Result<Arc<dyn Store>, Error> {
+/// The store that the configuration names.
+fn open_store(config: &ServeConfig) -> Result<EmbeddedStore, Error> {
     let retention = Retention {
         executions_per_job: Some(config.scheduler.history_per_job),
         audit_events: None,
     };
-    Ok(Arc::new(EmbeddedStore::memory(retention).map_err(Error::Store)?))
+    Ok(chronos_store::open(&config.store, retention, Tuning::default())?)
 }

@@ -9,6 +9,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
 use chronos_engine::SchedulerService;
+use chronos_store::EmbeddedStore;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::HealthServer;
@@ -26,6 +27,7 @@ use crate::proto::scheduler_server::SchedulerServer;
 
 pub(super) fn all(
     service: &Arc<SchedulerService>,
+    store: &Arc<EmbeddedStore>,
     gate: &Arc<Gate>,
     probes: &Probes,
     closing: &CancellationToken,
@@ -35,8 +37,14 @@ pub(super) fn all(
     service.observe(Arc::new(changes.clone()));
     let metrics = Arc::new(Metrics::new());
     service.observe(metrics.clone());
-    let (counting, closing) = (metrics.clone(), closing.clone());
-    let scheduler = Scheduler::new(service.clone(), changes, counting, closing, limits.watchers);
+    let scheduler = Scheduler::new(
+        service.clone(),
+        changes,
+        metrics.clone(),
+        store.clone(),
+        closing.clone(),
+        limits.watchers,
+    );
     let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
     let reflection =
         Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chronos_core::store::Error;
 use chronos_core::{ExecutionId, Job, JobId, Timestamp};
 use chronos_engine::SchedulerService;
+use chronos_store::EmbeddedStore;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -29,6 +30,8 @@ pub(crate) struct Scheduler {
     pub(super) service: Arc<SchedulerService>,
     pub(super) changes: Changes,
     pub(super) metrics: Arc<Metrics>,
+    /// The scheduler's own store, as that which can be copied.
+    pub(super) copied: Arc<EmbeddedStore>,
     /// Cancelled when streams must end.
     closing: CancellationToken,
     places: Arc<Semaphore>,
@@ -40,10 +43,18 @@ impl Scheduler {
         service: Arc<SchedulerService>,
         changes: Changes,
         metrics: Arc<Metrics>,
+        copied: Arc<EmbeddedStore>,
         closing: CancellationToken,
         watchers: usize,
     ) -> Self {
-        Self { service, changes, metrics, closing, places: Arc::new(Semaphore::new(watchers)) }
+        Self {
+            service,
+            changes,
+            metrics,
+            copied,
+            closing,
+            places: Arc::new(Semaphore::new(watchers)),
+        }
     }
 
     pub(super) fn now(&self) -> Timestamp {

@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 use super::refusal::{Refusal, status};
 use super::scheduler::{execution_id, note};
 use super::watch::{self, Subject};
-use super::{Scheduler, page};
+use super::{Scheduler, backup, page};
 use crate::proto::scheduler_server::Scheduler as Contract;
 use crate::proto::watch_executions_request::Of;
 use crate::proto::{
@@ -156,7 +156,7 @@ impl Contract for Scheduler {
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;
 
     async fn backup(&self, _: Request<BackupRequest>) -> Answer<Self::BackupStream> {
-        Err(Status::unimplemented("this store cannot be copied while it is open"))
+        Ok(Response::new(backup::stream(self.copied.clone()).boxed()))
     }
 }
 

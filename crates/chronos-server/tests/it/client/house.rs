@@ -2,31 +2,32 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::{command, texts};
 
 pub(super) struct House {
     daemon: Child,
     address: String,
-    _data: TempDir,
 }
 
 impl House {
-    /// Starts a daemon, and waits until it says where it listens.
+    /// Starts a daemon that forgets, and waits until it says where it listens.
     pub(super) fn open() -> Self {
-        let data = TempDir::new().unwrap();
-        let args =
-            ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--log-format", "json"];
-        let mut daemon = command(&args)
-            .arg("--data-dir")
-            .arg(data.path())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::serving(&["--store", "memory"])
+    }
+
+    /// Starts a daemon that keeps its jobs in this directory.
+    pub(super) fn over(data: &Path) -> Self {
+        Self::serving(&["--store", "fjall", "--data-dir", data.to_str().unwrap()])
+    }
+
+    fn serving(store: &[&str]) -> Self {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--log-format", "json"];
+        let mut daemon = command(&args).args(store).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(daemon.stderr.take().unwrap()).lines();
         let address = lines.by_ref().map(Result::unwrap).find_map(|line| {
             let line: Value = serde_json::from_str(&line).expect("a log line is JSON");
@@ -35,7 +36,7 @@ impl House {
         // A pipe that nobody reads would stop the daemon when it is full.
         std::thread::spawn(move || lines.for_each(drop));
         let address = address.expect("the daemon listens");
-        Self { daemon, address, _data: data }
+        Self { daemon, address }
     }
 
     pub(super) fn command(&self, args: &[&str]) -> Command {

@@ -1,5 +1,6 @@
 //! Commands that ask a daemon, against the real one.
 
+mod backup;
 mod house;
 mod jobs;
 mod refusals;

@@ -67,7 +67,7 @@ fn figures_tell_what_ran() {
     let page = house.get("/metrics");
     for line in [
         "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8",
-        "chronos_jobs 1",
+        "chronos_jobs 2",
         "chronos_jobs_created_total 1",
         "chronos_jobs_paused 1",
         "chronos_jobs_running 0",
@@ -78,6 +78,8 @@ fn figures_tell_what_ran() {
         "chronos_execution_duration_seconds_count 1",
         "chronos_worker_runs_total 1",
         "chronos_error_rate 0.0",
+        "chronos_job_runs_total{job=\"compaction\"} 0",
+        "chronos_job_paused{job=\"compaction\"} 0",
         "# EOF",
     ] {
         assert!(page.lines().any(|found| found == line), "{line}: {page}");
