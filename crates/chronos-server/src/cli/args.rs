@@ -48,7 +48,7 @@ const SPANS: &str = "seconds such as 90, or a duration such as 30s, 5m, 1h30m or
 
 /// Seconds, or numbers each followed by a unit; nothing longer than a century.
 fn parse_span(text: &str) -> Option<Duration> {
-    const CENTURY: Duration = Duration::from_secs(36_600 * 86_400);
+    const CENTURY: Duration = Duration::from_hours(36_600 * 24);
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds)).filter(|span| *span <= CENTURY);
     }

@@ -91,7 +91,7 @@ impl Runs {
 
     pub(super) fn planned(&self, planned: &[Planned]) {
         for Planned { plan, .. } in planned {
-            plan.executions.iter().for_each(|execution| self.count(execution));
+            self.count_all(&plan.executions);
         }
     }
 
@@ -130,11 +130,17 @@ impl Runs {
     }
 
     pub(super) fn reaped(&self, ended: &[Execution]) {
-        ended.iter().for_each(|execution| self.count(execution));
+        self.count_all(ended);
     }
 
     pub(super) fn scanned(&self, took: Duration) {
         self.scans.observe(took.as_secs_f64());
+    }
+
+    fn count_all(&self, executions: &[Execution]) {
+        for execution in executions {
+            self.count(execution);
+        }
     }
 
     fn count(&self, execution: &Execution) {

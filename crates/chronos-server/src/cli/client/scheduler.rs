@@ -292,7 +292,7 @@ fn write_end(
 ) -> Result<(), Error> {
     let (status, style) = (&execution.status, status_style(&execution.status));
     write!(out, "{style}{}{style:#} {}", on_one_line(status), on_one_line(job))?;
-    if !execution.duration.is_none() {
+    if execution.duration.is_some() {
         write!(out, " in {}", took(execution))?;
     }
     let note = note(&proto::Execution { error: String::new(), ..execution.clone() });

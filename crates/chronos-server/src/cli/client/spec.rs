@@ -229,8 +229,9 @@ fn body(payload: Option<Value>) -> Vec<u8> {
 /// The payload that gives this body again: JSON where that is the same to the byte, else text.
 fn payload(body: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(body).ok().filter(|text| !text.is_empty())?;
-    let json = serde_json::from_str(text).ok();
-    let same = |json: &Value| !json.is_string() && json.to_string() == text;
+    let json: Option<Value> = serde_json::from_str(text).ok();
+    let same =
+        |json: &Value| !json.is_string() && serde_json::to_vec(json).is_ok_and(|b| b == body);
     Some(json.filter(same).unwrap_or_else(|| text.into()))
 }
 
