@@ -110,7 +110,7 @@ impl DataDir {
 
     fn write_marker(&self, ready: bool) -> Result<(), OpenError> {
         let draft = self.path.join(MARKER_DRAFT);
-        let written = write_synced(&draft, Marker { engine: self.engine, ready }.encode());
+        let written = write_synced(&draft, &Marker { engine: self.engine, ready }.encode());
         written.map_err(OpenError::io("write", &draft))?;
         let marker = self.path.join(MARKER);
         let renamed = fs::rename(&draft, &marker).and_then(|()| sync_directory(&self.path));
@@ -123,7 +123,7 @@ pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-fn write_synced(path: &Path, text: String) -> io::Result<()> {
+fn write_synced(path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())?;
@@ -131,8 +131,8 @@ fn write_synced(path: &Path, text: String) -> io::Result<()> {
 }
 
 fn make_private(path: &Path) -> Result<(), OpenError> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-    let found = made.and_then(|()| fs::metadata(path));
+    let created = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    let found = created.and_then(|()| fs::metadata(path));
     let mode = found.map_err(OpenError::io("create", path))?.permissions().mode() & 0o7777;
     if mode & 0o022 != 0 {
         return Err(OpenError::WritableByOthers { path: path.into(), mode });

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use chronos_core::store::{Compacted, CompactionProgress};
 use rocksdb::{
@@ -9,7 +10,6 @@ use rocksdb::{
     DBCompressionType, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWithThreadMode, ErrorKind,
     MultiThreaded, Options, ReadOptions, WriteBatch, WriteOptions,
 };
-use std::sync::Arc;
 
 use super::durable::{DurableKv, Failure, Result, Tables};
 use super::mark::Promise;
@@ -52,9 +52,10 @@ impl Tables for RocksTables {
         let is_locked = |error: &rocksdb::Error| error.as_ref().contains("lock ");
         let db = patiently(
             || {
-                let families = match path.join("CURRENT").exists() {
-                    true => Db::list_cf(&options, path)?,
-                    false => vec![DEFAULT.into()],
+                let families = if path.join("CURRENT").exists() {
+                    Db::list_cf(&options, path)?
+                } else {
+                    vec![DEFAULT.into()]
                 };
                 Db::open_cf_with_opts(
                     &options,

@@ -119,7 +119,9 @@ fn a_store_larger_than_its_journals_is_there_again() {
         };
         std::iter::repeat_with(step).take(200_000).collect::<Vec<u8>>()
     };
-    let key = |number: u32| [&[1 + u8::try_from(number % 3).unwrap()], &number.to_be_bytes()[..]].concat();
+    let key = |number: u32| {
+        [&[1 + u8::try_from(number % 3).unwrap()], &number.to_be_bytes()[..]].concat()
+    };
     for number in 0..500 {
         let mut batch = chronos_store::kv::Batch::default();
         batch.put(key(number).as_slice(), value(number));
