@@ -1,6 +1,7 @@
 //! The real binary, as a person or a script meets it.
 #![expect(clippy::expect_used, reason = "a test that cannot run the binary has nothing to go on")]
 
+mod daemon;
 mod describe;
 mod manual;
 mod next;

@@ -78,7 +78,7 @@ fn a_slip_in_the_grammar_is_told_with_a_way_out() {
         (&["next", "@daily", "--timezone", "UTC"], "'--tz'"),
         (&["nxt"], "'next'"),
         (&["completions", "tcsh"], "[possible values: bash, "),
-        (&["man", "serv"], "use one of next, describe, "),
+        (&["man", "serv"], "use one of serve, next, describe, "),
     ] {
         let error = refusal(args);
         assert!(error.contains(hint), "{args:?}: {error}");
