@@ -1,6 +1,7 @@
 //! Calling HTTP endpoints: the handler of every job with an http target.
 
 mod answer;
+mod hosts;
 mod request;
 
 use std::sync::{Arc, OnceLock};
@@ -18,13 +19,14 @@ use tracing::warn;
 use crate::clock::Clock;
 use crate::handler::{Handler, JobContext};
 use answer::Body;
+use hosts::Hosts;
 
 /// A host that takes no connection for this long is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connections to one host that are kept for later, and for how long.
 const IDLE_CONNECTIONS: usize = 32;
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Calls HTTP endpoints over one pool of connections; the handler of every http target.
 ///
@@ -49,15 +51,27 @@ pub struct Caller(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     clock: Arc<dyn Clock>,
+    hosts: Hosts,
     /// Made for the first request, because it reads the certificates of the system.
     client: OnceLock<Result<Client, Failure>>,
 }
 
 impl Caller {
+    /// Requests to one host at once, unless someone says otherwise.
+    pub const REQUESTS_PER_HOST: usize = 256;
+
     /// A caller that tells the time by this clock. Connections are made when they are needed.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Inner { clock, client: OnceLock::new() }))
+        Self::with_limit(clock, Self::REQUESTS_PER_HOST)
+    }
+
+    /// The same with another limit on the requests to one host at once; further ones wait their
+    /// turn, and their timeouts begin after it. Zero counts as one.
+    #[must_use]
+    pub fn with_limit(clock: Arc<dyn Clock>, requests_per_host: usize) -> Self {
+        let hosts = Hosts::new(requests_per_host.max(1));
+        Self(Arc::new(Inner { clock, hosts, client: OnceLock::new() }))
     }
 }
 
@@ -86,6 +100,7 @@ impl Inner {
     async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
         let client = self.client.get_or_init(client).as_ref().map_err(Clone::clone)?;
         let request = request::build(client, http, context)?;
+        let _room = self.hosts.enter(http.url()).await;
         let began = self.clock.monotonic();
         let sent = client.execute(request).await;
         let response = sent.map_err(|error| answer::broken(&error, http))?;

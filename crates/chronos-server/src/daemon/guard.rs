@@ -16,7 +16,6 @@ use super::gate::Gate;
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     pub(super) gate: Arc<Gate>,
-    pub(super) body_bytes: usize,
     pub(super) request_timeout: Duration,
 }
 
@@ -40,8 +39,24 @@ pub(super) async fn only_this_machine(request: Request, next: Next) -> Response 
     next.run(request).await
 }
 
-/// Lets requests in while the gate is open, up to a size, for a time.
-pub(super) async fn within_limits(
+/// Refuses a body that says it is too large, before any of it is read.
+pub(super) async fn not_too_large(
+    State(most): State<u64>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let length = request.headers().get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    // A gRPC message says its own size, and is refused by that.
+    if !is_grpc(request.headers()) && length.is_some_and(|length| length > most) {
+        let problem = format!("the body is larger than {most} bytes");
+        return refuse(request.headers(), StatusCode::PAYLOAD_TOO_LARGE, &problem);
+    }
+    next.run(request).await
+}
+
+/// Lets requests in while the gate is open, each for a time.
+pub(super) async fn while_open(
     State(guard): State<Guard>,
     request: Request,
     next: Next,
@@ -51,16 +66,6 @@ pub(super) async fn within_limits(
         let problem = "the server is not ready or shuts down; try again";
         return refuse(&headers, StatusCode::SERVICE_UNAVAILABLE, problem);
     };
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    // A gRPC message says its own size, and is refused by that.
-    if !is_grpc(&headers)
-        && length.and_then(|length| length.parse().ok()).is_some_and(|n: u64| {
-            usize::try_from(n).is_ok_and(|n| n > guard.body_bytes) || usize::try_from(n).is_err()
-        })
-    {
-        let problem = format!("the body is larger than {} bytes", guard.body_bytes);
-        return refuse(&headers, StatusCode::PAYLOAD_TOO_LARGE, &problem);
-    }
     // Only the answer's beginning is awaited here, so that streams may last.
     match tokio::time::timeout(guard.request_timeout, next.run(request)).await {
         Ok(response) => response,

@@ -14,7 +14,7 @@ use chronos_engine::{SchedulerError, SchedulerService, SystemClock};
 use chronos_store::{EmbeddedStore, OpenError, Retention, Tuning};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 pub use config::{Limits, ServeConfig};
 
@@ -90,6 +90,7 @@ impl Daemon {
             .map_err(|error| Error::Listen { address: listen, error })?;
         gate.open();
         probes.update().await;
+        probes.keep_up(closing.clone());
         let daemon = Self { service, gate, probes, server, closing, limits };
         info!(address = %daemon.address(), "Listening");
         Ok(daemon)
@@ -117,14 +118,19 @@ impl Daemon {
         if tokio::time::timeout(self.limits.close_timeout, self.gate.drained()).await.is_err() {
             warn!("Requests did not end in time");
         }
-        self.service.shutdown().await?;
-        self.service.store().flush().await.map_err(Error::Store)?;
-        info!("Store flushed");
+        let stopped = self.service.shutdown().await;
+        let flushed = self.service.store().flush().await;
+        match &flushed {
+            Ok(()) => info!("Store flushed"),
+            Err(error) => error!(%error, "Store not flushed"),
+        }
         self.closing.cancel();
         self.probes.close().await;
         let cut = self.server.close(self.limits.close_timeout).await;
         info!(cut, "Connections closed");
-        Ok(())
+        // Whatever went wrong, everyone was let go first.
+        stopped?;
+        flushed.map_err(Error::Store)
     }
 }
 

@@ -8,8 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
-use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use tonic::server::NamedService;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
@@ -30,7 +29,6 @@ pub(super) struct Probes {
     service: Arc<SchedulerService>,
     gate: Arc<Gate>,
     reporter: HealthReporter,
-    refresher: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
 /// What was looked at, and what was seen.
@@ -44,16 +42,19 @@ struct Readiness {
 impl Probes {
     pub(super) fn new(service: Arc<SchedulerService>, gate: Arc<Gate>) -> Self {
         let (reporter, _) = tonic_health::server::health_reporter();
-        let probes = Self { service, gate, reporter, refresher: Arc::default() };
-        let refresher = probes.clone();
-        let task = tokio::spawn(async move {
+        Self { service, gate, reporter }
+    }
+
+    /// Keeps the health service up to date until the streams end.
+    pub(super) fn keep_up(&self, closing: CancellationToken) {
+        let probes = self.clone();
+        tokio::spawn(closing.run_until_cancelled_owned(async move {
             let mut turns = tokio::time::interval(REFRESH);
             loop {
                 turns.tick().await;
-                refresher.update().await;
+                probes.update().await;
             }
-        });
-        Self { refresher: Arc::new(Mutex::new(Some(task))), ..probes }
+        }));
     }
 
     pub(super) fn reporter(&self) -> HealthReporter {
@@ -62,9 +63,10 @@ impl Probes {
 
     /// Tells the health service how things stand.
     pub(super) async fn update(&self) {
-        let status = match self.readiness().await.is_ready() {
-            true => ServingStatus::Serving,
-            false => ServingStatus::NotServing,
+        let status = if self.readiness().await.is_ready() {
+            ServingStatus::Serving
+        } else {
+            ServingStatus::NotServing
         };
         for service in SERVICES {
             self.reporter.set_service_status(service, status).await;
@@ -73,9 +75,6 @@ impl Probes {
 
     /// Ends the streams of those who watch the health service.
     pub(super) async fn close(&self) {
-        if let Some(refresher) = self.refresher.lock().await.take() {
-            refresher.abort();
-        }
         for service in SERVICES {
             self.reporter.clone().clear_service_status(service).await;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
@@ -48,24 +48,23 @@ pub(super) fn all(
     let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
     let reflection =
         Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;
-    let guard = Guard {
-        gate: gate.clone(),
-        body_bytes: limits.body_bytes,
-        request_timeout: limits.request_timeout,
-    };
+    let guard = Guard { gate: gate.clone(), request_timeout: limits.request_timeout };
     let guarded = Routes::new(scheduler).add_service(reflection).into_axum_router();
-    let guarded = guarded.reset_fallback().layer(from_fn_with_state(guard, guard::within_limits));
+    let guarded = guarded.reset_fallback().layer(from_fn_with_state(guard, guard::while_open));
     // Whoever asks for health must be answered also when nobody else is.
     let health = HealthServer::new(HealthService::from_health_reporter(probes.reporter()));
     let health = Routes::new(health).into_axum_router().reset_fallback();
     let grpc = guarded.merge(health).layer(from_fn(guard::only_grpc));
     let (readyz, figures) = (probes.clone(), service.clone());
+    let largest = u64::try_from(limits.body_bytes).unwrap_or(u64::MAX);
     Ok(Router::new()
         .route("/healthz", get(probes::healthz))
         .route("/readyz", get(move || readyz.clone().readyz()))
         .route("/metrics", get(move || metrics::text(metrics.clone(), figures.clone())))
         .merge(grpc)
         .fallback(nothing_here)
+        .layer(DefaultBodyLimit::max(limits.body_bytes))
+        .layer(from_fn_with_state(largest, guard::not_too_large))
         .layer(from_fn(guard::only_this_machine)))
 }
 

@@ -74,3 +74,35 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::ZeroDuration { .. } => "spec.retry_base",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chronos_core::store::Error;
+    use chronos_core::{ExecutionId, JobId, PolicyId};
+
+    use super::*;
+
+    #[test]
+    fn every_error_of_a_store_has_the_code_that_says_what_to_do() {
+        let (job, execution) = (JobId::from_bytes([1; 16]), ExecutionId::from_bytes([2; 16]));
+        let conflict = Error::VersionConflict { name: "a".into(), expected: 1, current: 2 };
+        for (error, code) in [
+            (Error::NameTaken("a".into()), Code::AlreadyExists),
+            (Error::NoSuchJob(job), Code::NotFound),
+            (Error::NoSuchExecution(execution), Code::NotFound),
+            (Error::NoSuchPolicy(PolicyId::from_bytes([3; 16])), Code::InvalidArgument),
+            (Error::PolicyInUse(vec!["a".into()]), Code::FailedPrecondition),
+            (Error::Overlap("a".into()), Code::FailedPrecondition),
+            (Error::LeaseLost(execution), Code::Aborted),
+            (conflict, Code::Aborted),
+            (Error::Invalid(chronos_core::Error::MaxRuns), Code::InvalidArgument),
+            (Error::Unavailable("disk full".into()), Code::Unavailable),
+            (Error::Corrupt("a record".into()), Code::DataLoss),
+        ] {
+            let text = error.to_string();
+            let status = status(error);
+            assert_eq!(status.code(), code, "{text}");
+            assert!(status.message().contains(&text), "{text}");
+        }
+    }
+}

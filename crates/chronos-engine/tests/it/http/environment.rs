@@ -15,8 +15,8 @@ fn is_within(test: &str, variables: &[(&str, &str)]) -> bool {
     let mut again = Command::new(std::env::current_exe().unwrap());
     again.args(["--exact", "--nocapture", test]).env("CHRONOS_WITHIN", "1");
     let output = again.envs(variables.iter().copied()).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
     false
 }
 

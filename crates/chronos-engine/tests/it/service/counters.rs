@@ -90,3 +90,25 @@ async fn the_history_of_each_job_is_kept_up_to_a_bound() {
     assert_eq!(history[0].slot.to_string(), "2026-03-02T12:01:00Z", "newest first");
     assert_eq!(lab.status("beat").run_count, 60);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_set_during_a_run_does_not_change_how_long_it_took() {
+    for step in [-7_200, 7_200] {
+        let lab = Lab::new();
+        let book = Book::default();
+        let job = NewJob::named("job").every(secs(60)).max_runs(1);
+        lab.register(job, book.slots_taking(secs(5))).await.unwrap();
+        lab.start().await.unwrap();
+        tokio::time::sleep(secs(62)).await;
+        lab.clock.step(step);
+        tokio::time::sleep(secs(4)).await;
+        let executions = lab.executions("job").await;
+        let run = executions[0].run().unwrap();
+        assert_eq!(run.duration().as_secs(), 5, "{step}");
+        assert!(run.finished_at >= run.started_at, "{step}");
+        let last = lab.store().jobs(None, 1).await.unwrap()[0].standing.tally.last_duration;
+        assert_eq!(last, Some(run.duration()));
+        let status = lab.status("job");
+        assert_eq!(status.last_duration_ms.map(|millis| millis / 1_000), Some(5), "{step}");
+    }
+}

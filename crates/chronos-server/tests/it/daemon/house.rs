@@ -95,10 +95,7 @@ pub(super) async fn client(address: SocketAddr) -> SchedulerClient<Channel> {
     SchedulerClient::new(soon(endpoint.connect()).await.unwrap())
 }
 
-async fn register(
-    service: &SchedulerService,
-    leave: Arc<Semaphore>,
-) -> Result<(), SchedulerError> {
+async fn register(service: &SchedulerService, leave: Arc<Semaphore>) -> Result<(), SchedulerError> {
     let never = "9000-01-01T00:00:00Z".parse().unwrap();
     let job = |name| NewJob::named(name).at(never);
     service

@@ -17,8 +17,6 @@ use chronos_server::proto;
 use chronos_server::proto::schedule::Cadence;
 use chronos_server::proto::target::Kind;
 
-use house::House;
-
 /// Nothing that is awaited here takes this long unless it is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
 
