@@ -145,7 +145,7 @@ async fn a_second_signal_ends_the_process_at_once() {
 async fn a_call_under_way_is_dropped_when_the_process_stops() {
     let target = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/slow", target.local_addr().unwrap());
-    let mut process = Process::serve(&["--shutdown-timeout", "20"]).await;
+    let mut process = Process::serve(&["--shutdown-timeout-secs", "20"]).await;
     let mut client = client(process.address).await;
     let http = Http { url, ..Http::default() };
     let target_spec = Some(Target { kind: Some(Kind::Http(http)) });
@@ -166,5 +166,5 @@ fn addresses_that_cannot_be_meant_are_refused() {
     let text = refusal(&["serve", "--listen", "0.0.0.0:8080"]);
     assert!(text.contains("listen: 0.0.0.0:8080 is not accepted; use a loopback"), "{text}");
     let text = refusal(&["serve", "--listen", "8080"]);
-    assert!(text.contains("--listen: \"8080\" is not an address"), "{text}");
+    assert!(text.contains("listen: \"8080\" is not accepted; use an address"), "{text}");
 }

@@ -173,11 +173,3 @@ async fn a_job_named_like_an_id_is_still_found() {
     assert_eq!(house.job(name).await.id, created.id);
     house.close().await;
 }
-
-#[tokio::test]
-async fn a_backup_is_not_there_yet_and_says_so() {
-    let mut house = House::open().await;
-    let refused = soon(house.client.backup(chronos_server::proto::BackupRequest {})).await;
-    assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
-    house.close().await;
-}
