@@ -138,6 +138,9 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<Execution>>;
 
+    /// What waits and runs of these jobs, in the order of the executions' ids.
+    async fn live(&self, jobs: &[JobId]) -> Result<Vec<Execution>>;
+
     /// Executions whose slot failed for good, newest first, from before a given one.
     async fn dead_letters(
         &self,
@@ -341,6 +344,8 @@ pub struct Reaped {
 pub struct Stats {
     /// Jobs.
     pub jobs: u64,
+    /// Jobs that are paused.
+    pub paused: u64,
     /// Executions that wait.
     pub queued: u64,
     /// Executions that run.

@@ -1,5 +1,12 @@
-//! The command `chronos`: what a schedule means and when it runs next, at a terminal or in a script.
+//! The command `chronos`: a daemon that runs jobs on time, and what a schedule means, at a terminal or
+//! in a script.
 
 pub mod cli;
 mod clock;
+pub mod config;
+pub mod daemon;
+mod grpc;
+pub mod logs;
+pub mod metrics;
 pub mod proto;
+pub mod text;

@@ -116,6 +116,18 @@ impl Schedule {
         &self.cadence
     }
 
+    /// The instant before which there is no slot.
+    #[must_use]
+    pub fn start_at(&self) -> Option<Timestamp> {
+        self.start_at
+    }
+
+    /// The instant after which there is no slot.
+    #[must_use]
+    pub fn end_at(&self) -> Option<Timestamp> {
+        self.end_at
+    }
+
     /// How many slots may fire in all.
     #[must_use]
     pub fn max_runs(&self) -> Option<NonZeroU64> {
@@ -208,6 +220,15 @@ impl Schedule {
             Cadence::Interval(interval) => Some(interval.count(first, last)),
             Cadence::OneShot(_) => Some(1),
             Cadence::Cron(_) => (first == last).then_some(1),
+        }
+    }
+
+    /// A cron expression as it was given; any other schedule in words.
+    #[must_use]
+    pub fn expression(&self) -> String {
+        match &self.cadence {
+            Cadence::Cron(cron) => cron.expression().into(),
+            Cadence::Interval(_) | Cadence::OneShot(_) => self.describe(),
         }
     }
 

@@ -89,6 +89,10 @@ pub trait Observer: Send + Sync + 'static {
     fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]);
     /// A run was given up because its lease is no longer ours.
     fn lost(&self, spec: &JobSpec);
+    /// Executions were taken from workers that were lost or did not stop them in time.
+    fn reaped(&self, _ended: &[Execution]) {}
+    /// The planner has looked for due jobs once, which took this long.
+    fn scanned(&self, _took: Duration) {}
 }
 
 /// What every loop of an engine shares.

@@ -34,6 +34,7 @@ impl Tick for Planner {
         let taker = Taker { worker: config.worker.clone(), lease: config.lease, room: room.left() };
         let (now, claimed_at) = (shared.clock.now(), shared.clock.monotonic());
         let fired = shared.store.fire_due(now, config.batch, Some(&taker)).await?;
+        shared.observer.scanned(shared.clock.monotonic().saturating_sub(claimed_at));
         let more = fired.next.is_some_and(|next| next <= now);
         shared.bells.planning.store(more, Ordering::Relaxed);
         shared.observer.planned(&fired.planned);

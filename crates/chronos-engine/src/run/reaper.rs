@@ -64,6 +64,7 @@ impl Tick for Reaper {
                 "Execution taken from its worker"
             );
         }
+        shared.observer.reaped(&reaped.ended);
         // A lease given out meanwhile ends no sooner than this.
         let soonest = now.after(shared.config.lease);
         Ok(Some(reaped.next.unwrap_or(soonest).min(soonest)))

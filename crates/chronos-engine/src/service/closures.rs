@@ -62,6 +62,14 @@ impl Closures {
         self.get(name).map(|closure| closure.job)
     }
 
+    /// Every name, in order.
+    pub(super) fn names(&self) -> Vec<Arc<str>> {
+        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<_> = jobs.keys().cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Adds a closure under a free name; of several that ask at once, one gets it.
     pub(super) fn add(&self, name: &Arc<str>, closure: Closure) -> bool {
         match self.write().entry(name.clone()) {

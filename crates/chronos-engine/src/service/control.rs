@@ -4,7 +4,8 @@ use chronos_core::plan::{Change, PreviewRun, preview};
 use chronos_core::policy::QuietHours;
 use chronos_core::policy::quiet_hours::{Mode, Window};
 use chronos_core::schedule::Zone;
-use chronos_core::{Execution, ExecutionId, PolicyId};
+use chronos_core::store;
+use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId};
 
 use super::config::SchedulerError;
 use super::{SchedulerService, chance};
@@ -20,12 +21,23 @@ impl SchedulerService {
         self.amend(name, Change::Resume).await
     }
 
+    /// Changes any job of the store, registered here or not. `expected` refuses the change when the
+    /// job has another version by now.
+    pub async fn amend_job(
+        &self,
+        job: JobId,
+        change: Change,
+        expected: Option<u64>,
+    ) -> store::Result<Job> {
+        let job = self.store.amend_job(job, change, expected, self.clock.now()).await?;
+        self.registry.amended(&job);
+        Ok(job)
+    }
+
     async fn amend(&self, name: &str, change: Change) -> Result<(), SchedulerError> {
         let id = self.id(name)?;
-        let amended = self.store.amend_job(id, change, None, self.clock.now()).await;
-        let job = amended.map_err(|error| SchedulerError::of(name, error))?;
-        self.registry.amended(name, &job.standing);
-        Ok(())
+        let amended = self.amend_job(id, change, None).await;
+        amended.map(drop).map_err(|error| SchedulerError::of(name, error))
     }
 
     /// Runs the job now, whatever its schedule and also while it is paused; its overlap policy may

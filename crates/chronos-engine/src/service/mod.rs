@@ -30,9 +30,9 @@ pub use overlap_guard::{OverlapGuard, RunGuard};
 pub use registry::{JobRegistry, JobStatus};
 
 use crate::clock::{Clock, SystemClock};
-use crate::run::{Engine, EngineConfig};
+use crate::run::{Engine, EngineConfig, Observer};
 use closures::Closures;
-use observer::Reporter;
+use observer::{Observers, Reporter};
 
 /// Decisions that the built-in store keeps.
 const AUDIT_EVENTS: u64 = 10_000;
@@ -73,6 +73,7 @@ pub struct SchedulerService {
     clock: Arc<dyn Clock>,
     registry: Arc<JobRegistry>,
     closures: Arc<Closures>,
+    observers: Arc<Observers>,
     shutdown_token: CancellationToken,
     is_running: AtomicBool,
     stage: Mutex<Stage>,
@@ -124,13 +125,17 @@ impl SchedulerService {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SchedulerError> {
         config.validate()?;
+        let registry = Arc::new(JobRegistry::with_clock(clock.clone()));
+        let observers = Arc::new(Observers::default());
+        observers.add(Arc::new(Reporter { registry: registry.clone(), clock: clock.clone() }));
         Ok(Self {
             default_zone: config.zone()?,
             config,
             store,
-            registry: Arc::new(JobRegistry::with_clock(clock.clone())),
+            registry,
             closures: Arc::new(Closures::new(&clock)),
             clock,
+            observers,
             shutdown_token: CancellationToken::new(),
             is_running: AtomicBool::new(false),
             stage: Mutex::new(Stage::Ready),
@@ -147,6 +152,41 @@ impl SchedulerService {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// The clock that the scheduler goes by.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// How the scheduler works.
+    #[must_use]
+    pub fn config(&self) -> &SchedulerConfig {
+        &self.config
+    }
+
+    /// The zone of jobs that name none.
+    #[must_use]
+    pub fn default_zone(&self) -> Zone {
+        self.default_zone
+    }
+
+    /// Lets `observer` see what the engine does, from now on.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.observers.add(observer);
+    }
+
+    /// A fresh id for a job that goes straight to the store.
+    #[must_use]
+    pub fn new_job_id(&self) -> JobId {
+        JobId::new(self.clock.now(), chance())
+    }
+
+    /// The names under which handlers are registered, in order.
+    #[must_use]
+    pub fn handlers(&self) -> Vec<Arc<str>> {
+        self.closures.names()
     }
 
     /// Cancelled when a shutdown begins; the parent of every run's token.
@@ -172,13 +212,12 @@ impl SchedulerService {
         let worker = WorkerId::new(&format!("in-process-{:016x}", fastrand::u64(..)));
         let mut config = EngineConfig::new(worker);
         config.max_concurrency = self.config.max_concurrent_runs;
-        let observer = Reporter { registry: self.registry.clone(), clock: self.clock.clone() };
         *stage = Stage::Running(Engine::start(
             config,
             self.store.clone(),
             self.clock.clone(),
             self.closures.clone(),
-            Arc::new(observer),
+            self.observers.clone(),
             self.shutdown_token.clone(),
         ));
         self.is_running.store(true, Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! What the scheduler's engine does, told to the registry and the log.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, Run, State};
@@ -13,6 +13,47 @@ use super::registry::{JobRegistry, RunEnd, Wait};
 use crate::clock::Clock;
 use crate::handler::JobResult;
 use crate::run::Observer;
+
+/// Tells everyone who wants to see what the engine does.
+#[derive(Default)]
+pub(super) struct Observers(RwLock<Vec<Arc<dyn Observer>>>);
+
+impl Observers {
+    pub(super) fn add(&self, observer: Arc<dyn Observer>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(observer);
+    }
+
+    fn each(&self, tell: impl Fn(&dyn Observer)) {
+        let observers = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        observers.iter().for_each(|observer| tell(observer.as_ref()));
+    }
+}
+
+impl Observer for Observers {
+    fn planned(&self, planned: &[Planned]) {
+        self.each(|observer| observer.planned(planned));
+    }
+
+    fn started(&self, claims: &[Claim]) {
+        self.each(|observer| observer.started(claims));
+    }
+
+    fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        self.each(|observer| observer.ended(ended));
+    }
+
+    fn lost(&self, spec: &JobSpec) {
+        self.each(|observer| observer.lost(spec));
+    }
+
+    fn reaped(&self, ended: &[Execution]) {
+        self.each(|observer| observer.reaped(ended));
+    }
+
+    fn scanned(&self, took: Duration) {
+        self.each(|observer| observer.scanned(took));
+    }
+}
 
 /// Keeps the registry true and the log telling.
 pub(super) struct Reporter {
@@ -35,7 +76,7 @@ impl Observer for Reporter {
                 // Of a slot that is late, only what it still waits is jitter.
                 let jitter = execution.run_at.since(execution.slot.max(now));
                 if !jitter.is_zero() {
-                    let jitter_ms = jitter.as_millis();
+                    let jitter_ms = whole_millis(jitter);
                     debug!(job = %spec.name, jitter_ms, "Applying jitter delay");
                 }
             }
@@ -56,7 +97,7 @@ impl Observer for Reporter {
             let Some(end) = run_end(spec, execution) else {
                 continue;
             };
-            let duration_ms = end.took.as_millis();
+            let duration_ms = whole_millis(end.took);
             match end.result {
                 JobResult::Success => info!(job = %spec.name, duration_ms, "Job completed"),
                 JobResult::Failed(error) => warn!(job = %spec.name, error, "Job failed"),
@@ -68,6 +109,11 @@ impl Observer for Reporter {
     fn lost(&self, spec: &JobSpec) {
         self.registry.record_lost(spec);
     }
+}
+
+/// Logged as a number; JSON would hold one of 128 bits as text.
+fn whole_millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// How an execution's end reads in the registry; `None` while it lives.

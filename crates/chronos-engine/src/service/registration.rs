@@ -12,11 +12,11 @@ use chronos_core::{Job, JobId, JobSpec};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use super::SchedulerService;
 use super::closures::Closure;
 use super::config::SchedulerError;
 use super::jitter::JitterConfig;
 use super::new_job::NewJob;
-use super::{SchedulerService, chance};
 use crate::handler::{Handler, IntoHandler, JobReturn};
 
 impl SchedulerService {
@@ -153,7 +153,7 @@ impl SchedulerService {
         };
         let name = job.name().into();
         let now = self.clock.now();
-        let id = JobId::new(now, chance());
+        let id = self.new_job_id();
         let spec = job.into_spec(id, &self.config, self.default_zone, now)?;
         Ok((name, spec, Closure { job: id, handler }))
     }
@@ -188,15 +188,15 @@ impl SchedulerService {
         let now = self.clock.now();
         let Some(known) = self.store.job_named(&spec.owner, &spec.name).await? else {
             let job = Job::new(spec.clone(), now)?;
-            self.registry.adopt(name, schedule_text(&spec), &job);
+            self.registry.adopt(name, spec.schedule.expression().into(), &job);
             return Ok(self.store.create_job(spec, now).await?.spec);
         };
         let spec = spec_for(&known, spec);
         if spec == *known.spec {
-            self.registry.adopt(name, schedule_text(&spec), &known);
+            self.registry.adopt(name, spec.schedule.expression().into(), &known);
             return Ok(known.spec);
         }
-        let text = schedule_text(&spec);
+        let text = spec.schedule.expression().into();
         let change = Change::Edit(Box::new(spec));
         let edited = self.store.amend_job(known.spec.id, change, None, now).await?;
         self.registry.adopt(name, text, &edited);
@@ -224,14 +224,6 @@ fn spec_for(known: &Job, asked: JobSpec) -> JobSpec {
     }
 }
 
-/// A cron expression as it was given; any other schedule in words.
-fn schedule_text(spec: &JobSpec) -> Arc<str> {
-    match spec.schedule.cadence() {
-        Cadence::Cron(cron) => cron.expression().into(),
-        Cadence::Interval(_) | Cadence::OneShot(_) => spec.schedule.describe().into(),
-    }
-}
-
 fn log_registered(spec: &JobSpec) {
     let timezone = match spec.schedule.cadence() {
         Cadence::Cron(cron) => cron.zone().name(),
@@ -240,7 +232,7 @@ fn log_registered(spec: &JobSpec) {
     info!(
         job = %spec.name,
         uuid = %spec.id,
-        cron = %schedule_text(spec),
+        cron = %spec.schedule.expression(),
         timezone,
         overlap = ?spec.overlap,
         jitter_secs = spec.jitter.as_secs(),

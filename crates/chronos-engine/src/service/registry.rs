@@ -203,12 +203,13 @@ impl JobRegistry {
         }
     }
 
-    /// A job was paused or resumed; slots that were due are settled by that.
-    pub(super) fn amended(&self, name: &str, standing: &Standing) {
-        self.change(name, |entry| {
-            entry.plan(standing);
-            entry.is_paused = standing.paused.is_some();
-        });
+    /// A job was changed; slots that were due are settled by that.
+    pub(super) fn amended(&self, job: &Job) {
+        if let Some(entry) = of_job(&mut self.write(), &job.spec) {
+            entry.schedule = job.spec.schedule.expression().into();
+            entry.plan(&job.standing);
+            entry.is_paused = job.standing.paused.is_some();
+        }
     }
 
     /// A run is given up: whoever has it now reports its end.

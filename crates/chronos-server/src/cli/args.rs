@@ -26,20 +26,59 @@ pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
 }
 
 pub(super) fn every(text: &str) -> Result<Duration, String> {
-    let every = text.parse().ok().map(Duration::from_secs);
+    let every = parse_span(text).filter(|every| every.subsec_nanos() == 0);
     let accepted = every.filter(|every| Interval::new(*every, Timestamp::EPOCH).is_ok());
     accepted.ok_or_else(|| {
-        format!("\"{text}\" is not accepted; use whole seconds, from 1 second to 100 years")
+        format!("\"{text}\" is not accepted; use {SPANS}, from 1 second to 100 years")
     })
+}
+
+pub(super) fn span(text: &str) -> Result<Duration, String> {
+    parse_span(text).ok_or_else(|| format!("\"{text}\" is not accepted; use {SPANS}"))
+}
+
+pub(super) fn whole_seconds(text: &str) -> Result<Duration, String> {
+    let span = span(text)?;
+    let whole = (span.subsec_nanos() == 0).then_some(span);
+    whole.ok_or_else(|| format!("\"{text}\" is not accepted; use whole seconds"))
+}
+
+/// What [`parse_span`] reads, in words.
+const SPANS: &str = "seconds such as 90, or a duration such as 30s, 5m, 1h30m or 2d";
+
+/// Seconds, or numbers each followed by a unit; nothing longer than a century.
+fn parse_span(text: &str) -> Option<Duration> {
+    const CENTURY: Duration = Duration::from_hours(36_600 * 24);
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds)).filter(|span| *span <= CENTURY);
+    }
+    let mut total = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (number, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
+        let end = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(end);
+        let millis: u64 = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        let millis = number.parse::<u64>().ok()?.checked_mul(millis)?;
+        total = total.checked_add(Duration::from_millis(millis))?;
+        rest = after;
+    }
+    Some(total).filter(|span| !text.is_empty() && *span <= CENTURY)
 }
 
 pub(super) fn count(text: &str) -> Result<usize, String> {
     number(text, 1..=MAX_COUNT, "a whole number")
 }
 
-pub(super) fn jitter(text: &str) -> Result<Duration, String> {
-    let seconds = number(text, 0..=u32::MAX, "whole seconds")?;
-    Ok(Duration::from_secs(seconds.into()))
+pub(super) fn limit(text: &str) -> Result<usize, String> {
+    number(text, 1..=1_000_000, "a whole number")
 }
 
 fn number<N>(text: &str, accepted: RangeInclusive<N>, what: &str) -> Result<N, String>
@@ -51,4 +90,28 @@ where
         let (least, most) = (accepted.start(), accepted.end());
         format!("\"{text}\" is not accepted; use {what} from {least} to {most}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        for (text, millis) in [
+            ("90", 90_000),
+            ("0", 0),
+            ("500ms", 500),
+            ("30s", 30_000),
+            ("5m", 300_000),
+            ("5min", 300_000),
+            ("1h30m", 5_400_000),
+            ("2d", 172_800_000),
+        ] {
+            assert_eq!(span(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "-1", "1.5", "m", "5", "5x", "5 m", "5m3", "99999999999d", "4000000000"] {
+            assert_eq!(span(text).is_ok(), text == "5", "{text}");
+        }
+    }
 }

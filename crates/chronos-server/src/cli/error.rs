@@ -2,10 +2,14 @@
 
 use std::error::Error as _;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ErrorKind};
+
+use crate::text::on_one_line;
+use crate::{config, daemon, logs};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
@@ -23,6 +27,52 @@ pub enum Error {
         /// What is wrong with it, and what is accepted.
         problem: String,
     },
+    /// The configuration is refused.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// No daemon answers.
+    #[error(
+        "no daemon answers at {address}: {cause}; start one with chronos serve, or name another \
+         with --server URL or CHRONOS_SERVER"
+    )]
+    Unreachable {
+        /// Where it was looked for.
+        address: String,
+        /// What came instead of an answer.
+        cause: String,
+    },
+    /// The daemon does not accept a value.
+    #[error("{0}")]
+    Rejected(String),
+    /// The daemon knows no such thing.
+    #[error("{0}")]
+    NotFound(String),
+    /// The daemon refuses as things stand; later it may not.
+    #[error("{0}")]
+    Refused(String),
+    /// The daemon failed, or does not answer as one should.
+    #[error("{0}")]
+    Daemon(String),
+    /// The run that was followed did not succeed.
+    #[error("{0}")]
+    RunFailed(String),
+    /// A file could not be written or read.
+    #[error("{}: {problem}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+    /// The daemon could not start or stop as it should.
+    #[error(transparent)]
+    Serve(#[from] daemon::Error),
+    /// The machine does not give what a daemon needs.
+    #[error("the machine refuses: {0}")]
+    Machine(io::Error),
+    /// There is no log.
+    #[error(transparent)]
+    Log(#[from] logs::Error),
     /// The answer could not be written.
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
@@ -33,13 +83,25 @@ impl Error {
         Self::Input { field, problem: problem.to_string() }
     }
 
-    /// 2 for what the caller can mend, 1 for what the machine must; a reader who has read enough
-    /// is no failure.
+    /// What scripts can go by; a reader who has read enough is no failure.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Usage(_) | Self::Input { .. } => ExitCode::from(2),
             Self::Output(_) if self.is_closed_pipe() => ExitCode::SUCCESS,
-            Self::Output(_) => ExitCode::FAILURE,
+            Self::Serve(daemon::Error::NotLoopback(_)) => ExitCode::from(2),
+            Self::Output(_)
+            | Self::Daemon(_)
+            | Self::File { .. }
+            | Self::Serve(_)
+            | Self::Machine(_)
+            | Self::Log(_) => ExitCode::FAILURE,
+            Self::Usage(_) | Self::Input { .. } | Self::Config(_) | Self::Rejected(_) => {
+                ExitCode::from(2)
+            }
+            Self::RunFailed(_) => ExitCode::from(3),
+            Self::NotFound(_) => ExitCode::from(4),
+            Self::Refused(_) => ExitCode::from(5),
+            // EX_UNAVAILABLE of sysexits.h.
+            Self::Unreachable { .. } => ExitCode::from(69),
         }
     }
 
@@ -88,17 +150,4 @@ fn usage(error: &clap::Error) -> String {
 fn bare_name(argument: &str) -> &str {
     let name = argument.split(' ').next().unwrap_or(argument);
     name.trim_matches(['<', '>', '[', ']'])
-}
-
-/// The text with line ends and other control characters spelt out: they may come from the input.
-fn on_one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
-    line
 }

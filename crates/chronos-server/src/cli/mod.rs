@@ -1,12 +1,17 @@
 //! The command line: its grammar, and the way from arguments to an exit code.
 
 mod args;
+mod client;
+mod config;
 mod describe;
 mod error;
 mod manual;
 mod next;
+mod restore;
+mod serve;
 mod span;
 mod table;
+mod wall_clock;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -34,10 +39,24 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run jobs on time, and answer for them over gRPC
+    Serve(serve::Args),
     /// Show when a schedule runs next, and what moves its runs
     Next(next::Args),
     /// Say in words what a cron expression means
     Describe(describe::Args),
+    /// See and steer what a daemon runs: list, status, pause, resume, run
+    Scheduler(client::Scheduler),
+    /// Create, change, list, show and delete the jobs of a daemon
+    Jobs(client::Jobs),
+    /// Show or cancel single executions
+    Executions(client::Executions),
+    /// Copy a daemon's store into a file while it goes on
+    Backup(client::BackupArgs),
+    /// Make a backup the store of a new data directory
+    Restore(restore::Args),
+    /// Print the configuration in force, and where each value came from
+    Config(config::Args),
     /// Print a completion script for a shell
     Completions(manual::CompletionsArgs),
     /// Print the manual page of chronos or of one of its commands, in roff
@@ -85,8 +104,15 @@ where
         Err(wrong) => return Err(Error::Usage(wrong)),
     };
     match cli.command {
+        Command::Serve(args) => serve::run(&args),
         Command::Next(args) => next::run(&args, now, out),
         Command::Describe(args) => describe::run(&args, out),
+        Command::Scheduler(args) => client::scheduler(args, now, out),
+        Command::Jobs(args) => client::jobs(args, now, out),
+        Command::Executions(args) => client::executions(args, now, out),
+        Command::Backup(args) => client::backup(args, now, out),
+        Command::Restore(args) => restore::run(&args, out),
+        Command::Config(args) => config::run(&args, out),
         Command::Completions(args) => manual::completions(&args, out),
         Command::Man(args) => manual::man(&args, out),
     }

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use chrono::{DateTime, Timelike};
 use chrono_tz::Tz;
 use chronos_core::plan::{PreviewRun, preview};
 use chronos_core::schedule::Zone;
@@ -13,6 +12,7 @@ use clap::ArgGroup;
 use serde::Serialize;
 
 use super::table::{self, Column};
+use super::wall_clock::{Precision, WallClock};
 use super::{Error, args, span, write_json};
 
 const PLAIN: Style = Style::new();
@@ -26,13 +26,13 @@ const NOTE: Style = AnsiColor::Yellow.on_default();
     after_help = "Examples:
   chronos next '0 9 * * 1-5' --tz Europe/Berlin
   chronos next @hourly -n 3 --jitter 60 --json
-  chronos next --every 300 --from 2026-12-01T09:00:00Z"
+  chronos next --every 5m --from 2026-12-01T09:00:00Z"
 )]
 pub(super) struct Args {
     /// A cron expression of 5, 6 (second first) or 7 fields (year last), or @daily and its like
     expr: Option<String>,
     /// Run at this distance instead, counted from --from
-    #[arg(long, value_name = "SECONDS", value_parser = args::every, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SPAN", value_parser = args::every, allow_negative_numbers = true)]
     every: Option<Duration>,
     /// The time zone whose clocks the expression is read by
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = args::zone)]
@@ -52,10 +52,10 @@ pub(super) struct Args {
     /// Spread the start of each run over this window
     #[arg(
         long,
-        value_name = "SECONDS",
+        value_name = "SPAN",
         default_value = "0",
         hide_default_value = true,
-        value_parser = args::jitter,
+        value_parser = args::span,
         allow_negative_numbers = true
     )]
     jitter: Duration,
@@ -131,10 +131,8 @@ fn write_text(
 }
 
 fn columns(clock: &WallClock, from: Timestamp, runs: &[PreviewRun]) -> Vec<Column> {
-    let column = |title: &str, style, cell: &dyn Fn(&PreviewRun) -> String| Column {
-        title: title.into(),
-        cells: runs.iter().map(cell).collect(),
-        style,
+    let column = |title: &str, style: fn(&str) -> Style, cell: &dyn Fn(&PreviewRun) -> String| {
+        Column { title: title.into(), cells: runs.iter().map(cell).collect(), style }
     };
     let nominal = Precision::of(runs.iter().map(|run| run.nominal));
     let effective = Precision::of(runs.iter().filter_map(|run| run.effective));
@@ -142,92 +140,25 @@ fn columns(clock: &WallClock, from: Timestamp, runs: &[PreviewRun]) -> Vec<Colum
     let numbers = Column {
         title: format!("{:>number_width$}", "#"),
         cells: (1..=runs.len()).map(|number| format!("{number:>number_width$}")).collect(),
-        style: QUIET,
+        style: |_| QUIET,
     };
     vec![
         numbers,
-        column(clock.tz.name(), STRONG, &|run| clock.date_and_time(run.nominal, nominal)),
+        column(clock.tz.name(), |_| STRONG, &|run| clock.date_and_time(run.nominal, nominal)),
         // In UTC the column before says the same.
-        column("UTC", PLAIN, &|run| match clock.tz {
+        column("UTC", |_| PLAIN, &|run| match clock.tz {
             Tz::UTC => String::new(),
             _ => run.nominal.to_string(),
         }),
-        column("When", PLAIN, &|run| span::until(run.nominal, from)),
-        column("Starts", STRONG, &|run| match run.effective {
+        column("When", |_| PLAIN, &|run| span::until(run.nominal, from)),
+        column("Starts", |_| STRONG, &|run| match run.effective {
             None => "skipped".into(),
             Some(start) if start == run.nominal => String::new(),
             Some(start) => clock.time(start, run.nominal, effective),
         }),
-        column("Notes", NOTE, &|run| {
+        column("Notes", |_| NOTE, &|run| {
             let reasons: Vec<String> = run.reasons.iter().map(ToString::to_string).collect();
             reasons.join(", ")
         }),
     ]
-}
-
-/// What the clocks of a zone show.
-struct WallClock {
-    tz: Tz,
-}
-
-impl WallClock {
-    fn of(zone: Zone) -> Self {
-        // A zone's name is a name of the database, so there is no other case.
-        Self { tz: zone.name().parse().unwrap_or(Tz::UTC) }
-    }
-
-    fn at(&self, instant: Timestamp) -> DateTime<Tz> {
-        instant.to_datetime().with_timezone(&self.tz)
-    }
-
-    fn date_and_time(&self, instant: Timestamp, precision: Precision) -> String {
-        let format = format!("%a %Y-%m-%d {} %:z", precision.format());
-        self.at(instant).format(&format).to_string()
-    }
-
-    /// The time of day, with its date when that differs from the date of `reference`.
-    fn time(&self, instant: Timestamp, reference: Timestamp, precision: Precision) -> String {
-        let instant = self.at(instant);
-        if instant.date_naive() == self.at(reference).date_naive() {
-            instant.format(precision.format()).to_string()
-        } else {
-            instant.format(&format!("%a %m-%d {}", precision.format())).to_string()
-        }
-    }
-}
-
-/// How finely times are shown: just finely enough to be exact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Precision {
-    Minute,
-    Second,
-    Millisecond,
-    Microsecond,
-}
-
-impl Precision {
-    fn of(instants: impl IntoIterator<Item = Timestamp>) -> Self {
-        let needed = instants.into_iter().map(|instant| {
-            let micros = instant.as_micros();
-            if micros % 1_000 != 0 {
-                Self::Microsecond
-            } else if micros % 1_000_000 != 0 {
-                Self::Millisecond
-            } else if instant.to_datetime().second() != 0 {
-                Self::Second
-            } else {
-                Self::Minute
-            }
-        });
-        needed.max().unwrap_or(Self::Minute)
-    }
-
-    const fn format(self) -> &'static str {
-        match self {
-            Self::Minute => "%H:%M",
-            Self::Second => "%H:%M:%S",
-            Self::Millisecond => "%H:%M:%S%.3f",
-            Self::Microsecond => "%H:%M:%S%.6f",
-        }
-    }
 }

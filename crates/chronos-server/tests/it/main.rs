@@ -1,6 +1,13 @@
 //! The real binary, as a person or a script meets it.
-#![expect(clippy::expect_used, reason = "a test that cannot run the binary has nothing to go on")]
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test that cannot run the binary or gets no answer has nothing to go on"
+)]
 
+mod client;
+mod config;
+mod daemon;
 mod describe;
 mod manual;
 mod next;
@@ -15,6 +22,12 @@ fn command(args: &[&str]) -> Command {
     for setting in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         command.env_remove(setting);
     }
+    for (setting, _) in std::env::vars_os() {
+        if setting.to_string_lossy().starts_with("CHRONOS_") {
+            command.env_remove(setting);
+        }
+    }
+    command.env("TZ", "UTC");
     command
 }
 

@@ -32,7 +32,7 @@ fn every_shell_gets_a_script_that_knows_the_commands() {
 fn chronos_and_each_command_have_a_manual_page() {
     let page = answer(&["man"]);
     assert!(page.contains(".TH chronos 1"), "{page}");
-    for command in ["next", "describe", "completions", "man"] {
+    for command in ["serve", "next", "scheduler", "jobs", "backup", "config", "completions"] {
         assert!(page.contains(&format!("chronos\\-{command}(1)")), "{page}");
         let page = answer(&["man", command]);
         assert!(page.contains(&format!(".TH chronos-{command} 1")), "{page}");

@@ -2,6 +2,8 @@
 
 use crate::refusal;
 
+const SPANS: &str = "seconds such as 90, or a duration such as 30s, 5m, 1h30m or 2d";
+
 #[test]
 fn a_bad_expression_is_refused_by_both_commands() {
     for expression in
@@ -54,8 +56,8 @@ fn counts_and_seconds_outside_their_bounds_are_refused() {
         ("-n", "1001", "a whole number from 1 to 1000"),
         ("-n", "-1", "a whole number from 1 to 1000"),
         ("-n", "many", "a whole number from 1 to 1000"),
-        ("--jitter", "-1", "whole seconds from 0 to 4294967295"),
-        ("--jitter", "1.5", "whole seconds from 0 to 4294967295"),
+        ("--jitter", "-1", SPANS),
+        ("--jitter", "1.5", SPANS),
     ] {
         let error = refusal(&["next", "@daily", option, value]);
         let expected = format!("error: {option}: \"{value}\" is not accepted; use {accepted}\n");
@@ -63,7 +65,7 @@ fn counts_and_seconds_outside_their_bounds_are_refused() {
     }
     for every in ["0", "-5", "1.5", "3162240001", "99999999999999999999"] {
         let error = refusal(&["next", "--every", every]);
-        let accepted = "whole seconds, from 1 second to 100 years";
+        let accepted = format!("{SPANS}, from 1 second to 100 years");
         let expected = format!("error: --every: \"{every}\" is not accepted; use {accepted}\n");
         assert_eq!(error, expected);
     }
@@ -72,13 +74,13 @@ fn counts_and_seconds_outside_their_bounds_are_refused() {
 #[test]
 fn a_slip_in_the_grammar_is_told_with_a_way_out() {
     for (args, hint) in [
-        (&["next"][..], "<EXPR|--every <SECONDS>>"),
-        (&["next", "@daily", "--every", "5"], "cannot be used with '--every <SECONDS>'"),
+        (&["next"][..], "<EXPR|--every <SPAN>>"),
+        (&["next", "@daily", "--every", "5"], "cannot be used with '--every <SPAN>'"),
         (&["next", "0", "9", "*"], "needs quotes, as in chronos next '0 9 * * 1-5'"),
         (&["next", "@daily", "--timezone", "UTC"], "'--tz'"),
         (&["nxt"], "'next'"),
         (&["completions", "tcsh"], "[possible values: bash, "),
-        (&["man", "serv"], "use one of next, describe, "),
+        (&["man", "serv"], "use one of serve, next, describe, "),
     ] {
         let error = refusal(args);
         assert!(error.contains(hint), "{args:?}: {error}");

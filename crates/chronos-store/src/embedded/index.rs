@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chronos_core::execution::State;
 use chronos_core::policy::QuietHours;
 use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Timestamp};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::desk::{Desk, Home};
@@ -24,6 +24,7 @@ pub(super) struct Index {
     desks: FxHashMap<JobId, Box<Desk>>,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     pub(super) jobs: u64,
+    paused: FxHashSet<JobId>,
     running: u64,
 }
 
@@ -49,6 +50,19 @@ impl Index {
         if let Some(to) = to {
             self.due.insert((to, job));
         }
+    }
+
+    /// Remembers whether a job is paused.
+    pub(super) fn set_paused(&mut self, job: JobId, paused: bool) {
+        if paused {
+            self.paused.insert(job);
+        } else if !self.paused.is_empty() {
+            self.paused.remove(&job);
+        }
+    }
+
+    pub(super) fn paused(&self) -> u64 {
+        self.paused.len() as u64
     }
 
     /// When and which execution may be claimed first.

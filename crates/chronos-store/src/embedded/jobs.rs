@@ -87,6 +87,7 @@ impl Step<'_> {
         let file = self.open(id)?;
         let (spec, due) = (file.job.spec.clone(), file.place.due);
         self.state.index.move_due(id, due, None);
+        self.state.index.set_paused(id, false);
         self.state.index.jobs -= 1;
         for key in [
             Key::Spec(id),

@@ -223,6 +223,15 @@ impl Store for EmbeddedStore {
         self.read(|state| state.executions(job, before, limit))
     }
 
+    async fn live(&self, jobs: &[JobId]) -> Result<Vec<Execution>> {
+        self.read(|state| {
+            let live = jobs.iter().flat_map(|job| state.index.live_of(*job));
+            let mut live: Vec<Execution> = live.cloned().collect();
+            live.sort_by_key(|execution| execution.id);
+            Ok(live)
+        })
+    }
+
     async fn dead_letters(
         &self,
         before: Option<ExecutionId>,
@@ -282,7 +291,8 @@ impl Store for EmbeddedStore {
     async fn stats(&self) -> Result<Stats> {
         self.read(|state| {
             let (queued, running) = state.index.queued_and_running();
-            Ok(Stats { jobs: state.index.jobs, queued, running, bytes: state.kv.size() })
+            let (jobs, paused) = (state.index.jobs, state.index.paused());
+            Ok(Stats { jobs, paused, queued, running, bytes: state.kv.size() })
         })
     }
 

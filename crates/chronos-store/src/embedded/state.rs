@@ -89,6 +89,7 @@ impl State {
             // A record that cannot be read is set aside; its job is named when it is asked for.
             if let Ok(record) = decode::<StandingRecord>(value) {
                 index.move_due(job, None, record.place.due);
+                index.set_paused(job, record.standing.paused.is_some());
                 if let Some(live) = record.live {
                     index.put_live(live, Home::Job);
                 }

@@ -220,7 +220,9 @@ impl Step<'_> {
         let file = self.open(job)?;
         let due = file.job.due_at();
         let before = std::mem::replace(&mut file.place.due, due);
+        let paused = file.job.standing.paused.is_some();
         self.state.index.move_due(job, before, due);
+        self.state.index.set_paused(job, paused);
         self.touch(job)?;
         Ok(())
     }

@@ -74,7 +74,8 @@ impl Answers {
         let running = self.rows().filter(|row| row.running().is_some()).count() as u64;
         let queued = self.rows().filter(|row| row.is_queued()).count() as u64;
         let jobs = self.jobs.len() as u64;
-        let counted = Stats { jobs, queued, running, bytes: 0 };
+        let paused = self.jobs.iter().filter(|job| job.standing.paused.is_some()).count() as u64;
+        let counted = Stats { jobs, paused, queued, running, bytes: 0 };
         assert_eq!(self.stats, counted);
         for (event, sequence) in self.audit.iter().zip(1..) {
             assert_eq!(event.sequence, sequence, "decisions are counted gaplessly");

@@ -282,6 +282,10 @@ impl Store for Link {
         self.inner.executions(job, before, limit).await
     }
 
+    async fn live(&self, jobs: &[JobId]) -> Result<Vec<Execution>> {
+        self.inner.live(jobs).await
+    }
+
     async fn dead_letters(
         &self,
         before: Option<ExecutionId>,

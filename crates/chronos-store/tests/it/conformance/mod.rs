@@ -135,6 +135,7 @@ macro_rules! conformance {
             }
             reading {
                 executions_page_newest_first_over_live_and_past,
+                what_lives_of_some_jobs_is_told_without_the_rest,
                 dead_letters_page_newest_first,
                 dead_letters_outlive_their_job,
                 decisions_can_be_read_on_from_anywhere,

@@ -56,6 +56,29 @@ pub(crate) async fn executions_page_newest_first_over_live_and_past(bench: &mut 
     assert_eq!(bench.executions(job_id("a"), None, 0).await, Ok(vec![]));
 }
 
+pub(crate) async fn what_lives_of_some_jobs_is_told_without_the_rest(bench: &mut Bench) {
+    mixed_history(bench).await;
+    bench.create(once("idle", 1_000)).await;
+    let slots = async |bench: &Bench, names: &[&str]| {
+        let jobs: Vec<_> = names.iter().map(|name| job_id(name)).collect();
+        let live = bench.live(&jobs).await.unwrap();
+        assert!(live.is_sorted_by_key(|execution| execution.id));
+        live.into_iter().map(|live| (live.job, live.slot, live.status())).collect::<Vec<_>>()
+    };
+    let of_a = [(40, "RUNNING"), (50, "QUEUED"), (60, "QUEUED")];
+    let of_a = of_a.map(|(slot, status)| (job_id("a"), at(slot), status));
+    let of_b = (job_id("b"), at(40), "RUNNING");
+    assert_eq!(slots(bench, &["a"]).await, of_a);
+    assert_eq!(slots(bench, &["b"]).await, [of_b]);
+    let both = slots(bench, &["b", "idle", "a", "gone"]).await;
+    assert_eq!(both.len(), 4);
+    assert!(of_a.iter().chain([&of_b]).all(|live| both.contains(live)));
+    assert_eq!(slots(bench, &["idle", "gone"]).await, []);
+    assert_eq!(slots(bench, &[]).await, []);
+    bench.reopen().await;
+    assert_eq!(slots(bench, &["a"]).await, of_a);
+}
+
 pub(crate) async fn dead_letters_page_newest_first(bench: &Bench) {
     for (name, slot) in [("a", 30), ("b", 10), ("c", 20)] {
         bench.create(once(name, slot)).await;

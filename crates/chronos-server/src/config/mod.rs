@@ -1,0 +1,164 @@
+//! Configuration: what the daemon is told, from where, and what it refuses.
+
+mod defaults;
+mod key;
+mod layers;
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chronos_core::schedule::{Cron, Zone};
+use chronos_engine::{CompactionJobConfig, SchedulerConfig};
+use chronos_store::{Engine, StoreUrl};
+use serde::{Deserialize, Serialize};
+use tracing_subscriber::EnvFilter;
+
+use crate::daemon::ServeConfig;
+
+pub use defaults::data_dir;
+pub use key::{Flags, KEYS, Key};
+pub use layers::{Error, InForce, load};
+
+/// How `chronos serve` works: every key of `chronos.toml`, checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where gRPC, health and metrics are served.
+    pub listen: SocketAddr,
+    /// Where the store keeps its files.
+    pub data_dir: PathBuf,
+    /// The engine that keeps them.
+    pub store: StoreKind,
+    /// How long runs may take to end once a shutdown begins.
+    pub shutdown_timeout_secs: u64,
+    /// Runs that may be under way at once; further ones wait their turn.
+    pub max_concurrent_runs: usize,
+    /// The zone of cron jobs that name none.
+    pub default_timezone: Zone,
+    /// How late a slot may fire and still count as on time, for jobs that do not say.
+    pub misfire_grace_secs: u64,
+    /// Past executions kept of each job.
+    pub history_per_job: NonZeroU32,
+    /// What is logged: a level, or a filter such as `info,chronos_engine=debug`.
+    pub log: String,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// When the store gives back the space of deleted records.
+    pub compaction_cron: String,
+    /// The zone whose clocks that expression is read by.
+    pub compaction_timezone: Zone,
+    /// The window over which its start is spread.
+    pub compaction_jitter_secs: u64,
+}
+
+/// The engine behind the embedded store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StoreKind {
+    /// On disk, in pure Rust.
+    Fjall,
+    /// On disk, in RocksDB.
+    Rocksdb,
+    /// Nowhere: what is stored ends with the process.
+    Memory,
+}
+
+impl StoreKind {
+    /// Where a store of this kind is that keeps its files in `data_dir`.
+    #[must_use]
+    pub fn url(self, data_dir: &Path) -> StoreUrl {
+        match self {
+            Self::Fjall => StoreUrl::Directory(Engine::Fjall, data_dir.into()),
+            Self::Rocksdb => StoreUrl::Directory(Engine::RocksDb, data_dir.into()),
+            Self::Memory => StoreUrl::Memory,
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people on a terminal, JSON elsewhere.
+    Auto,
+    /// For people.
+    Pretty,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Config {
+    /// What holds where nothing else is said, with the store's files in `data_dir`.
+    #[must_use]
+    pub fn new(data_dir: PathBuf) -> Self {
+        let scheduler = SchedulerConfig::default();
+        let compaction = CompactionJobConfig::default();
+        Self {
+            listen: ServeConfig::LISTEN,
+            data_dir,
+            store: StoreKind::Fjall,
+            shutdown_timeout_secs: scheduler.shutdown_timeout_secs,
+            max_concurrent_runs: scheduler.max_concurrent_runs,
+            default_timezone: Zone::UTC,
+            misfire_grace_secs: scheduler.misfire_grace.as_secs(),
+            history_per_job: scheduler.history_per_job,
+            log: "info".into(),
+            log_format: LogFormat::Auto,
+            compaction_cron: compaction.cron,
+            compaction_timezone: Zone::UTC,
+            compaction_jitter_secs: compaction.jitter_secs,
+        }
+    }
+
+    /// What the daemon is made from.
+    #[must_use]
+    pub fn serve(&self) -> ServeConfig {
+        let mut serve = ServeConfig::new(&self.data_dir);
+        serve.listen = self.listen;
+        serve.store = self.store.url(&self.data_dir);
+        serve.scheduler = SchedulerConfig {
+            default_timezone: self.default_timezone.name().into(),
+            shutdown_timeout_secs: self.shutdown_timeout_secs,
+            max_concurrent_runs: self.max_concurrent_runs,
+            misfire_grace: Duration::from_secs(self.misfire_grace_secs),
+            history_per_job: self.history_per_job,
+        };
+        serve
+    }
+
+    /// When the store is compacted.
+    #[must_use]
+    pub fn compaction(&self) -> CompactionJobConfig {
+        CompactionJobConfig {
+            cron: self.compaction_cron.clone(),
+            timezone: self.compaction_timezone.name().into(),
+            jitter_secs: self.compaction_jitter_secs,
+        }
+    }
+
+    /// Refuses what the types alone cannot: the key, and what is wrong with its value.
+    fn check(&self) -> Result<(), (&'static str, Option<String>)> {
+        // An empty path would scatter the store over the working directory.
+        if self.data_dir.as_os_str().is_empty() {
+            return Err(("data_dir", None));
+        }
+        if self.max_concurrent_runs == 0 {
+            return Err(("max_concurrent_runs", None));
+        }
+        for (key, seconds) in [
+            ("shutdown_timeout_secs", self.shutdown_timeout_secs),
+            ("misfire_grace_secs", self.misfire_grace_secs),
+            ("compaction_jitter_secs", self.compaction_jitter_secs),
+        ] {
+            if seconds > key::MOST_SECONDS {
+                return Err((key, None));
+            }
+        }
+        EnvFilter::try_new(&self.log).map_err(|error| ("log", Some(error.to_string())))?;
+        Cron::parse(&self.compaction_cron, self.compaction_timezone)
+            .map_err(|error| ("compaction_cron", Some(error.to_string())))?;
+        Ok(())
+    }
+}

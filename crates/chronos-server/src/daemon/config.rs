@@ -1,0 +1,91 @@
+//! How a daemon serves: where, from which data, and within which limits.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chronos_engine::SchedulerConfig;
+use chronos_store::StoreUrl;
+
+use super::Error;
+
+/// How a daemon serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServeConfig {
+    /// The address that it answers on; port 0 takes any free one.
+    pub listen: SocketAddr,
+    /// Where it keeps its jobs and their history.
+    pub data_dir: PathBuf,
+    /// The store that holds them; memory, unless another is named.
+    pub store: StoreUrl,
+    /// How its scheduler works.
+    pub scheduler: SchedulerConfig,
+    /// What it accepts of those who connect.
+    pub limits: Limits,
+}
+
+impl ServeConfig {
+    /// The usual address.
+    pub const LISTEN: SocketAddr =
+        SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
+
+    /// The usual way to serve what this directory holds.
+    #[must_use]
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            listen: Self::LISTEN,
+            data_dir: data_dir.into(),
+            store: StoreUrl::Memory,
+            scheduler: SchedulerConfig::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Everyone who can connect may do anything, so nobody beyond this machine may.
+    pub(super) fn validate(&self) -> Result<(), Error> {
+        if self.listen.ip().to_canonical().is_loopback() {
+            Ok(())
+        } else {
+            Err(Error::NotLoopback(self.listen))
+        }
+    }
+}
+
+/// What a daemon accepts of those who connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once; further ones are closed.
+    pub connections: usize,
+    /// Requests at once on one connection; further ones wait.
+    pub requests_per_connection: u32,
+    /// Streams of changes at once, over all connections; further ones are refused.
+    pub watchers: usize,
+    /// Bytes of a request's headers.
+    pub header_bytes: u32,
+    /// Bytes of a request's body, or of one gRPC message.
+    pub body_bytes: usize,
+    /// How long a request may take to be answered; what is streamed after that may take longer.
+    pub request_timeout: Duration,
+    /// How long a connection may take to ask for something.
+    pub idle_timeout: Duration,
+    /// How often a quiet connection is asked whether it is still there.
+    pub keep_alive: Duration,
+    /// How long connections may take to end when the daemon stops.
+    pub close_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 1_024,
+            requests_per_connection: 128,
+            watchers: 512,
+            header_bytes: 16 * 1024,
+            body_bytes: 4 * 1024 * 1024,
+            request_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(20),
+            close_timeout: Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The daemon: a scheduler over a store, and one port that answers for both.
+
+mod config;
+mod gate;
+mod guard;
+mod listener;
+mod probes;
+mod routes;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use chronos_engine::{SchedulerError, SchedulerService, SystemClock};
+use chronos_store::{EmbeddedStore, OpenError, Retention, Tuning};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+pub use config::{Limits, ServeConfig};
+
+use gate::Gate;
+use listener::Server;
+use probes::Probes;
+
+/// Why a daemon could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address can be reached from other machines.
+    #[error(
+        "listen: {0} is not accepted; use a loopback address such as 127.0.0.1:8080 or [::1]:8080, \
+         because whoever can connect may do anything"
+    )]
+    NotLoopback(SocketAddr),
+    /// The address cannot be listened on.
+    #[error("listen: cannot listen on {address}: {error}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the machine says.
+        error: std::io::Error,
+    },
+    /// The scheduler cannot work as it is configured, or not on this store.
+    #[error(transparent)]
+    Scheduler(#[from] SchedulerError),
+    /// The store cannot be opened.
+    #[error("data_dir: {0}")]
+    Open(#[from] OpenError),
+    /// The store cannot be written to.
+    #[error("data_dir: {0}")]
+    Store(chronos_core::store::Error),
+    /// The program was put together wrongly.
+    #[error("the reflection service cannot read its contract: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
+/// A daemon that serves.
+#[derive(Debug)]
+pub struct Daemon {
+    service: Arc<SchedulerService>,
+    gate: Arc<Gate>,
+    probes: Probes,
+    server: Server,
+    /// Ends the streams.
+    closing: CancellationToken,
+    limits: Limits,
+}
+
+impl Daemon {
+    /// Opens the store, lets `register` add this program's own jobs, starts the scheduler and answers.
+    /// Whatever can be refused is refused before anything runs.
+    pub async fn start(
+        config: ServeConfig,
+        register: impl AsyncFnOnce(&SchedulerService) -> Result<(), SchedulerError>,
+    ) -> Result<Self, Error> {
+        config.validate()?;
+        let store = Arc::new(open_store(&config)?);
+        info!(store = %config.store, "Store opened");
+        let ServeConfig { listen, scheduler, limits, .. } = config;
+        let clock = Arc::new(SystemClock::new());
+        let service = Arc::new(SchedulerService::with_store(scheduler, store.clone(), clock)?);
+        register(&service).await?;
+        let bound = TcpListener::bind(listen).await;
+        let bound = bound.map_err(|error| Error::Listen { address: listen, error })?;
+        let gate = Arc::new(Gate::new());
+        let probes = Probes::new(service.clone(), gate.clone());
+        let closing = CancellationToken::new();
+        let routes = routes::all(&service, &store, &gate, &probes, &closing, &limits)?;
+        service.start().await?;
+        let server = Server::start(bound, routes, &limits)
+            .map_err(|error| Error::Listen { address: listen, error })?;
+        gate.open();
+        probes.update().await;
+        probes.keep_up(closing.clone());
+        let daemon = Self { service, gate, probes, server, closing, limits };
+        info!(address = %daemon.address(), "Listening");
+        Ok(daemon)
+    }
+
+    /// The address that it answers on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// The scheduler that it serves.
+    #[must_use]
+    pub fn scheduler(&self) -> &Arc<SchedulerService> {
+        &self.service
+    }
+
+    /// Stops in order: no more requests, the scheduler (runs are awaited for up to its shutdown
+    /// timeout), the store's flush, the connections.
+    pub async fn shutdown(self) -> Result<(), Error> {
+        self.gate.close();
+        self.probes.update().await;
+        info!("No more requests accepted");
+        // What was accepted before may still write.
+        if tokio::time::timeout(self.limits.close_timeout, self.gate.drained()).await.is_err() {
+            warn!("Requests did not end in time");
+        }
+        let stopped = self.service.shutdown().await;
+        let flushed = self.service.store().flush().await;
+        match &flushed {
+            Ok(()) => info!("Store flushed"),
+            Err(error) => error!(%error, "Store not flushed"),
+        }
+        self.closing.cancel();
+        self.probes.close().await;
+        let cut = self.server.close(self.limits.close_timeout).await;
+        info!(cut, "Connections closed");
+        // Whatever went wrong, everyone was let go first.
+        stopped?;
+        flushed.map_err(Error::Store)
+    }
+}
+
+/// The store that the configuration names.
+fn open_store(config: &ServeConfig) -> Result<EmbeddedStore, Error> {
+    let retention = Retention {
+        executions_per_job: Some(config.scheduler.history_per_job),
+        audit_events: None,
+    };
+    Ok(chronos_store::open(&config.store, retention, Tuning::default())?)
+}

@@ -1,0 +1,96 @@
+//! The routes of the one port: probes and figures, and gRPC beside them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::get;
+use chronos_engine::SchedulerService;
+use chronos_store::EmbeddedStore;
+use tokio_util::sync::CancellationToken;
+use tonic::service::Routes;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::HealthService;
+use tonic_reflection::server::Builder as Reflection;
+
+use super::gate::Gate;
+use super::guard::{self, Guard};
+use super::probes::{self, Probes};
+use super::{Error, Limits};
+use crate::grpc::{Changes, Scheduler};
+use crate::metrics::Metrics;
+use crate::proto::DESCRIPTORS;
+use crate::proto::scheduler_server::SchedulerServer;
+
+pub(super) fn all(
+    service: &Arc<SchedulerService>,
+    store: &Arc<EmbeddedStore>,
+    gate: &Arc<Gate>,
+    probes: &Probes,
+    closing: &CancellationToken,
+    limits: &Limits,
+) -> Result<Router, Error> {
+    let changes = Changes::new();
+    service.observe(Arc::new(changes.clone()));
+    let metrics = Arc::new(Metrics::new());
+    service.observe(metrics.clone());
+    let scheduler = Scheduler::new(
+        service.clone(),
+        changes,
+        metrics.clone(),
+        store.clone(),
+        closing.clone(),
+        limits.watchers,
+    );
+    let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
+    let reflection =
+        Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;
+    let guard = Guard { gate: gate.clone(), request_timeout: limits.request_timeout };
+    let guarded = Routes::new(scheduler).add_service(reflection).into_axum_router();
+    let guarded = guarded.reset_fallback().layer(from_fn_with_state(guard, guard::while_open));
+    // Whoever asks for health must be answered also when nobody else is.
+    let health = HealthServer::new(HealthService::from_health_reporter(probes.reporter()));
+    let health = Routes::new(health).into_axum_router().reset_fallback();
+    let grpc = guarded.merge(health).layer(from_fn(guard::only_grpc));
+    let (readyz, figures) = (probes.clone(), service.clone());
+    let largest = u64::try_from(limits.body_bytes).unwrap_or(u64::MAX);
+    Ok(Router::new()
+        .route("/healthz", get(probes::healthz))
+        .route("/readyz", get(move || readyz.clone().readyz()))
+        .route("/metrics", get(move || metrics::text(metrics.clone(), figures.clone())))
+        .merge(grpc)
+        .fallback(nothing_here)
+        .layer(DefaultBodyLimit::max(limits.body_bytes))
+        .layer(from_fn_with_state(largest, guard::not_too_large))
+        .layer(from_fn(guard::only_this_machine)))
+}
+
+mod metrics {
+    //! How figures are handed out.
+
+    use std::sync::Arc;
+
+    use axum::http::{StatusCode, header};
+    use axum::response::{IntoResponse, Response};
+    use chronos_engine::SchedulerService;
+
+    use crate::metrics::{CONTENT_TYPE, Metrics};
+
+    pub(super) async fn text(metrics: Arc<Metrics>, service: Arc<SchedulerService>) -> Response {
+        let now = service.clock().now();
+        let page = metrics.render(service.store().as_ref(), service.registry(), now).await;
+        match page {
+            Ok(page) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], page).into_response(),
+            Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
+        }
+    }
+}
+
+async fn nothing_here(request: Request) -> Response {
+    let path: String = request.uri().path().chars().take(200).collect();
+    let problem = format!("there is nothing at {path}");
+    guard::refuse(request.headers(), StatusCode::NOT_FOUND, &problem)
+}

@@ -1,0 +1,48 @@
+//! Changes: hints that a job's executions are no longer what they were.
+
+use std::sync::Arc;
+
+use chronos_core::store::{Claim, Planned};
+use chronos_core::{Execution, JobId, JobSpec};
+use chronos_engine::run::Observer;
+use tokio::sync::broadcast;
+
+/// Hints that wait for a reader; one that falls further behind reads everything again.
+const KEPT: usize = 1_024;
+
+/// Tells whoever watches that a job's executions may have changed. Telling never waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Changes(broadcast::Sender<JobId>);
+
+impl Changes {
+    pub(crate) fn new() -> Self {
+        Self(broadcast::Sender::new(KEPT))
+    }
+
+    pub(super) fn tell(&self, job: JobId) {
+        // Nobody may be listening, which is no failure.
+        let _ = self.0.send(job);
+    }
+
+    pub(super) fn listen(&self) -> broadcast::Receiver<JobId> {
+        self.0.subscribe()
+    }
+}
+
+impl Observer for Changes {
+    fn planned(&self, planned: &[Planned]) {
+        planned.iter().for_each(|planned| self.tell(planned.spec.id));
+    }
+
+    fn started(&self, claims: &[Claim]) {
+        claims.iter().for_each(|claim| self.tell(claim.spec.id));
+    }
+
+    fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        ended.iter().for_each(|(spec, _)| self.tell(spec.id));
+    }
+
+    fn lost(&self, spec: &JobSpec) {
+        self.tell(spec.id);
+    }
+}

@@ -1,0 +1,9 @@
+//! Between the contract's types and the domain's: one module per noun, each way of it checked.
+
+pub(super) mod execution;
+pub(super) mod job;
+pub(super) mod policy;
+pub(super) mod schedule;
+pub(super) mod spec;
+pub(super) mod target;
+pub(super) mod time;

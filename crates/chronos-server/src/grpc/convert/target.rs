@@ -1,0 +1,96 @@
+//! Targets: what a slot does.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use chronos_core::Error;
+use chronos_core::http::{Http, Method};
+use chronos_core::job::Target;
+
+use super::time::{duration, span};
+use crate::grpc::refusal::Refusal;
+use crate::proto;
+use crate::proto::target::Kind;
+
+/// The target that was asked for; `handlers` are the names that a handler may have.
+pub(crate) fn read(asked: proto::Target, handlers: &[Arc<str>]) -> Result<Target, Refusal> {
+    match asked.kind.ok_or_else(|| Refusal::missing("kind", "http or handler"))? {
+        Kind::Handler(handler) => self::handler(&handler.name, handlers),
+        Kind::Http(http) => {
+            let http = self::http(http).map_err(|refusal| refusal.within("http"))?;
+            Ok(http.into())
+        }
+    }
+}
+
+/// A job whose handler is not here would only ever fail, so it is refused while someone looks.
+fn handler(name: &str, handlers: &[Arc<str>]) -> Result<Target, Refusal> {
+    if handlers.iter().any(|known| **known == *name) {
+        return Ok(Target::Handler { name: name.into() });
+    }
+    let known = match handlers {
+        [] => "none is".into(),
+        handlers => format!("there are {}", handlers.join(", ")),
+    };
+    let problem = format!("no handler is registered under \"{name}\"; {known}");
+    Err(Refusal::of("handler.name", problem))
+}
+
+fn http(asked: proto::Http) -> Result<Http, Refusal> {
+    let mut http = Http::new(&asked.url).map_err(refused)?;
+    if !asked.method.is_empty() {
+        let method = Method::parse(&asked.method).map_err(refused)?;
+        http = http.with_method(method).map_err(refused)?;
+    }
+    // A map has no order of its own, and the same request must always be the same job.
+    for (name, value) in BTreeMap::from_iter(asked.headers) {
+        http = http.with_header(&name, &value).map_err(refused)?;
+    }
+    if let Some(timeout) = asked.timeout {
+        http = http.with_timeout(span("timeout", timeout)?).map_err(refused)?;
+    }
+    let statuses = asked.expected_statuses.into_iter();
+    // One that no number of two bytes holds is refused like any other that is too large.
+    let statuses = statuses.map(|status| u16::try_from(status).unwrap_or(u16::MAX));
+    http = http.with_expected(statuses).map_err(refused)?;
+    http.with_body(asked.body).map_err(refused)
+}
+
+fn refused(error: Error) -> Refusal {
+    match error {
+        Error::Http { field, problem } => Refusal::of(field, problem),
+        other => Refusal::of("", other),
+    }
+}
+
+impl From<&Http> for proto::Http {
+    fn from(http: &Http) -> Self {
+        let mut headers: HashMap<String, String> = HashMap::new();
+        for header in http.headers() {
+            // HTTP reads a header that comes twice as one whose values are joined.
+            let value = headers.entry(header.name().into()).or_default();
+            if !value.is_empty() {
+                value.push_str(", ");
+            }
+            value.push_str(header.value());
+        }
+        Self {
+            method: http.method().as_str().into(),
+            url: http.url().as_str().into(),
+            headers,
+            body: http.body().to_vec(),
+            timeout: Some(duration(http.timeout())),
+            expected_statuses: http.expected().iter().copied().map(u32::from).collect(),
+        }
+    }
+}
+
+impl From<&Target> for proto::Target {
+    fn from(target: &Target) -> Self {
+        let kind = match target {
+            Target::Handler { name } => Kind::Handler(proto::Handler { name: name.to_string() }),
+            Target::Http(http) => Kind::Http(http.as_ref().into()),
+        };
+        Self { kind: Some(kind) }
+    }
+}

@@ -1,0 +1,13 @@
+//! The gRPC service: each method reads the request, calls a verb and maps the answer.
+
+mod backup;
+mod changes;
+mod convert;
+mod page;
+mod refusal;
+mod scheduler;
+mod service;
+mod watch;
+
+pub(crate) use changes::Changes;
+pub(crate) use scheduler::Scheduler;

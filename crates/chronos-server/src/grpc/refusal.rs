@@ -1,0 +1,108 @@
+//! What a caller is told when something cannot be done: the field at fault, or the right status.
+
+use chronos_core::store;
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt};
+
+/// What is wrong with one field of a request, and what is accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    field: String,
+    problem: String,
+}
+
+impl Refusal {
+    pub(crate) fn of(field: impl Into<String>, problem: impl ToString) -> Self {
+        Self { field: field.into(), problem: problem.to_string() }
+    }
+
+    /// A refusal of a field that was left out.
+    pub(crate) fn missing(field: &str, accepted: &str) -> Self {
+        Self::of(field, format!("nothing is given; use {accepted}"))
+    }
+
+    /// The same, seen from the message that the field is in.
+    pub(crate) fn within(self, parent: &str) -> Self {
+        let field =
+            if self.field.is_empty() { parent.into() } else { format!("{parent}.{}", self.field) };
+        Self { field, ..self }
+    }
+}
+
+impl From<Refusal> for Status {
+    fn from(Refusal { field, problem }: Refusal) -> Self {
+        let message = format!("{field}: {problem}");
+        let details = ErrorDetails::with_bad_request_violation(field, problem);
+        Self::with_error_details(Code::InvalidArgument, message, details)
+    }
+}
+
+/// The status that tells a caller what to do about a store's error.
+pub(crate) fn status(error: store::Error) -> Status {
+    use store::Error;
+    let code = match error {
+        Error::Invalid(invalid) => return Refusal::of(field_of(&invalid), invalid).into(),
+        Error::NoSuchPolicy(_) => return Refusal::of("spec.quiet_hours_policy_id", error).into(),
+        Error::NameTaken(_) => Code::AlreadyExists,
+        Error::NoSuchJob(_) | Error::NoSuchExecution(_) => Code::NotFound,
+        Error::PolicyInUse(_) | Error::Overlap(_) => Code::FailedPrecondition,
+        Error::LeaseLost(_) | Error::VersionConflict { .. } => Code::Aborted,
+        Error::Unavailable(_) => Code::Unavailable,
+        Error::Corrupt(_) => Code::DataLoss,
+    };
+    Status::new(code, error.to_string())
+}
+
+/// The field of a request that an error of the domain speaks of.
+fn field_of(error: &chronos_core::Error) -> &'static str {
+    use chronos_core::Error;
+    match error {
+        Error::Cron(_) => "spec.schedule.cron.expression",
+        Error::Zone(_) => "spec.schedule.cron.timezone",
+        Error::Interval { .. } => "spec.schedule.interval.seconds",
+        Error::Name { .. } => "spec.name",
+        Error::MaxRuns => "spec.schedule.max_runs",
+        Error::BoundOnOneShot { bound: "start_at" } => "spec.schedule.start_at",
+        Error::BoundOnOneShot { bound: "max_runs" } => "spec.schedule.max_runs",
+        Error::BoundOnOneShot { .. } | Error::EndBeforeStart { .. } => "spec.schedule.end_at",
+        Error::NeverFires { .. } => "spec.schedule",
+        Error::CatchUpCap { .. } => "spec.catch_up_policy.run_all_capped.catch_up_max",
+        Error::QuietWindow { .. } => "spec.quiet_hours_policy_id",
+        Error::MaxRetry { .. } => "spec.max_retry",
+        Error::Http { .. } => "spec.target.http",
+        Error::ZeroDuration { field: "max_execution_time" } => "spec.max_execution_time",
+        Error::ZeroDuration { .. } => "spec.retry_base",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chronos_core::store::Error;
+    use chronos_core::{ExecutionId, JobId, PolicyId};
+
+    use super::*;
+
+    #[test]
+    fn every_error_of_a_store_has_the_code_that_says_what_to_do() {
+        let (job, execution) = (JobId::from_bytes([1; 16]), ExecutionId::from_bytes([2; 16]));
+        let conflict = Error::VersionConflict { name: "a".into(), expected: 1, current: 2 };
+        for (error, code) in [
+            (Error::NameTaken("a".into()), Code::AlreadyExists),
+            (Error::NoSuchJob(job), Code::NotFound),
+            (Error::NoSuchExecution(execution), Code::NotFound),
+            (Error::NoSuchPolicy(PolicyId::from_bytes([3; 16])), Code::InvalidArgument),
+            (Error::PolicyInUse(vec!["a".into()]), Code::FailedPrecondition),
+            (Error::Overlap("a".into()), Code::FailedPrecondition),
+            (Error::LeaseLost(execution), Code::Aborted),
+            (conflict, Code::Aborted),
+            (Error::Invalid(chronos_core::Error::MaxRuns), Code::InvalidArgument),
+            (Error::Unavailable("disk full".into()), Code::Unavailable),
+            (Error::Corrupt("a record".into()), Code::DataLoss),
+        ] {
+            let text = error.to_string();
+            let status = status(error);
+            assert_eq!(status.code(), code, "{text}");
+            assert!(status.message().contains(&text), "{text}");
+        }
+    }
+}

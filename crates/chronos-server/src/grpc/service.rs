@@ -1,0 +1,180 @@
+//! The methods of the contract.
+
+use chronos_core::execution::CancelCause;
+use chronos_core::plan::Change;
+use chronos_core::{JobId, JobSpec};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use tonic::{Request, Response, Status};
+
+use super::refusal::{Refusal, status};
+use super::scheduler::{execution_id, note};
+use super::watch::{self, Subject};
+use super::{Scheduler, backup, page};
+use crate::proto::scheduler_server::Scheduler as Contract;
+use crate::proto::watch_executions_request::Of;
+use crate::proto::{
+    BackupChunk, BackupRequest, CancelExecutionRequest, CreateJobRequest, DeleteJobRequest,
+    DeleteJobResponse, Execution, GetExecutionRequest, GetJobRequest, GetSchedulerStatusRequest,
+    GetSchedulerStatusResponse, Job, ListExecutionsRequest, ListExecutionsResponse,
+    ListJobsRequest, ListJobsResponse, PauseJobRequest, ResumeJobRequest, RunJobRequest,
+    UpdateJobRequest, WatchExecutionsRequest,
+};
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl Contract for Scheduler {
+    async fn get_scheduler_status(
+        &self,
+        request: Request<GetSchedulerStatusRequest>,
+    ) -> Answer<GetSchedulerStatusResponse> {
+        let name = request.into_inner().job_name;
+        let (jobs, truncated) = if name.is_empty() {
+            self.brief().await?
+        } else {
+            (self.brief_of(&[self.find("job_name", &name).await?]).await?, false)
+        };
+        let scheduler_running = self.service.is_running();
+        Ok(Response::new(GetSchedulerStatusResponse { scheduler_running, jobs, truncated }))
+    }
+
+    async fn create_job(&self, request: Request<CreateJobRequest>) -> Answer<Job> {
+        let now = self.now();
+        let id = self.service.new_job_id();
+        let spec = self.defaults().read(request.into_inner().spec, id, now)?;
+        let job = self.service.store().create_job(spec, now).await.map_err(status)?;
+        self.metrics.job_created();
+        Ok(Response::new(self.told(&job).await?))
+    }
+
+    async fn update_job(&self, request: Request<UpdateJobRequest>) -> Answer<Job> {
+        let UpdateJobRequest { job, spec, expected_version } = request.into_inner();
+        let known = self.find("job", &job).await?.spec;
+        let asked = self.defaults().read(spec, known.id, self.now())?;
+        let expected = (expected_version > 0).then_some(expected_version);
+        let edit = Change::Edit(Box::new(keeping_phase(asked, &known)));
+        let job = self.service.amend_job(known.id, edit, expected).await.map_err(status)?;
+        self.changes.tell(job.spec.id);
+        Ok(Response::new(self.told(&job).await?))
+    }
+
+    async fn delete_job(&self, request: Request<DeleteJobRequest>) -> Answer<DeleteJobResponse> {
+        let job = self.find("job", &request.into_inner().job).await?.spec.id;
+        self.service.store().delete_job(job, self.now()).await.map_err(status)?;
+        self.changes.tell(job);
+        Ok(Response::new(DeleteJobResponse {}))
+    }
+
+    async fn get_job(&self, request: Request<GetJobRequest>) -> Answer<Job> {
+        let job = self.find("job", &request.into_inner().job).await?;
+        Ok(Response::new(self.told(&job).await?))
+    }
+
+    async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsResponse> {
+        let ListJobsRequest { limit, cursor } = request.into_inner();
+        let (limit, after) = (page::limit(limit)?, page::read_after_job(&cursor)?);
+        // One more than asked for tells whether there is a next page.
+        let jobs = self.service.store().jobs(after, limit + 1).await.map_err(status)?;
+        let (jobs, more) = page::cut(self.told_all(&jobs).await?, limit);
+        let last = jobs.last().filter(|_| more);
+        let next_cursor = last.map(|job| page::after_job(&job.id)).unwrap_or_default();
+        Ok(Response::new(ListJobsResponse { jobs, next_cursor }))
+    }
+
+    async fn pause_job(&self, request: Request<PauseJobRequest>) -> Answer<Job> {
+        let PauseJobRequest { job, note } = request.into_inner();
+        let note = self::note(&note)?;
+        self.change(&job, Change::Pause { note }).await
+    }
+
+    async fn resume_job(&self, request: Request<ResumeJobRequest>) -> Answer<Job> {
+        self.change(&request.into_inner().job, Change::Resume).await
+    }
+
+    async fn run_job(&self, request: Request<RunJobRequest>) -> Answer<Execution> {
+        let job = self.find("job", &request.into_inner().job).await?.spec.id;
+        let execution = self.service.store().run_now(job, self.now()).await.map_err(status)?;
+        self.changes.tell(job);
+        Ok(Response::new((&execution).into()))
+    }
+
+    async fn list_executions(
+        &self,
+        request: Request<ListExecutionsRequest>,
+    ) -> Answer<ListExecutionsResponse> {
+        let ListExecutionsRequest { job, limit, cursor } = request.into_inner();
+        let limit = page::limit(limit)?;
+        let job = self.find("job", &job).await?.spec.id;
+        let before = page::read_before_execution(&cursor, job)?;
+        let rows = self.service.store().executions(job, before, limit + 1).await;
+        let rows = rows.map_err(status)?;
+        let (executions, more) = page::cut(rows.iter().map(Execution::from), limit);
+        let last = executions.last().filter(|_| more);
+        let next_cursor = last.map(|last| page::before_execution(job, &last.id));
+        let next_cursor = next_cursor.unwrap_or_default();
+        Ok(Response::new(ListExecutionsResponse { executions, next_cursor }))
+    }
+
+    async fn get_execution(&self, request: Request<GetExecutionRequest>) -> Answer<Execution> {
+        let id = execution_id("id", &request.into_inner().id)?;
+        let execution = self.service.store().execution(id).await.map_err(status)?;
+        Ok(Response::new((&execution).into()))
+    }
+
+    async fn cancel_execution(
+        &self,
+        request: Request<CancelExecutionRequest>,
+    ) -> Answer<Execution> {
+        let id = execution_id("id", &request.into_inner().id)?;
+        let store = self.service.store();
+        store.cancel(id, CancelCause::User, self.now()).await.map_err(status)?;
+        let execution = store.execution(id).await.map_err(status)?;
+        self.changes.tell(execution.job);
+        Ok(Response::new((&execution).into()))
+    }
+
+    type WatchExecutionsStream = BoxStream<'static, Result<Execution, Status>>;
+
+    async fn watch_executions(
+        &self,
+        request: Request<WatchExecutionsRequest>,
+    ) -> Answer<Self::WatchExecutionsStream> {
+        // Hints are kept from before the first look, so that nothing falls between the two.
+        let source = self.source()?;
+        let subject = match request.into_inner().of {
+            None => return Err(Refusal::missing("of", "job or execution").into()),
+            Some(Of::Job(job)) => Subject::job(self.find("job", &job).await?.spec.id),
+            Some(Of::Execution(id)) => {
+                let id = execution_id("execution", &id)?;
+                Subject::execution(&source.store.execution(id).await.map_err(status)?)
+            }
+        };
+        Ok(Response::new(watch::stream(source, subject).boxed()))
+    }
+
+    type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;
+
+    async fn backup(&self, _: Request<BackupRequest>) -> Answer<Self::BackupStream> {
+        Ok(Response::new(backup::stream(self.copied.clone()).boxed()))
+    }
+}
+
+impl Scheduler {
+    async fn change(&self, job: &str, change: Change) -> Answer<Job> {
+        let job: JobId = self.find("job", job).await?.spec.id;
+        let job = self.service.amend_job(job, change, None).await.map_err(status)?;
+        self.changes.tell(job.spec.id);
+        Ok(Response::new(self.told(&job).await?))
+    }
+}
+
+/// What is asked for, with the phase of an interval that stays as it was.
+fn keeping_phase(asked: JobSpec, known: &JobSpec) -> JobSpec {
+    let schedule = if asked.schedule.is_like(&known.schedule) {
+        known.schedule.clone()
+    } else {
+        asked.schedule
+    };
+    JobSpec { schedule, ..asked }
+}

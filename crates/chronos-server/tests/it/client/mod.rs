@@ -1,0 +1,7 @@
+//! Commands that ask a daemon, against the real one.
+
+mod backup;
+mod house;
+mod jobs;
+mod refusals;
+mod runs;

@@ -1,0 +1,93 @@
+//! Probes, figures, health and reflection.
+
+use tokio_stream::StreamExt;
+use tonic::Code;
+use tonic::transport::Endpoint;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+
+use super::house::{House, get};
+use super::soon;
+
+#[tokio::test]
+async fn probes_answer_with_details() {
+    let house = House::open().await;
+    let (code, body) = get(house.address(), "/healthz").await;
+    let health: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((code, &health["status"]), (200, &"ok".into()));
+    assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
+    let (code, body) = get(house.address(), "/readyz").await;
+    let ready: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let expected = serde_json::json!({ "status": "ready", "scheduler": "running", "store": "ok" });
+    assert_eq!((code, ready), (200, expected));
+    house.close().await;
+}
+
+#[tokio::test]
+async fn figures_are_told_in_the_format_of_prometheus() {
+    let house = House::open().await;
+    let (code, body) = get(house.address(), "/metrics").await;
+    assert_eq!(code, 200);
+    assert!(body.contains("chronos_"), "{body}");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn health_is_told_of_the_server_and_of_its_service() {
+    let house = House::open().await;
+    let endpoint = Endpoint::from_shared(format!("http://{}", house.address())).unwrap();
+    let mut health = HealthClient::new(soon(endpoint.connect()).await.unwrap());
+    for service in ["", "chronos.v1.Scheduler"] {
+        let request = HealthCheckRequest { service: service.into() };
+        let answer = soon(health.check(request)).await.unwrap().into_inner();
+        assert_eq!(answer.status(), ServingStatus::Serving, "{service}");
+    }
+    let request = HealthCheckRequest { service: "chronos.v1.Nobody".into() };
+    let refused = soon(health.check(request)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::NotFound);
+    let request = HealthCheckRequest { service: String::new() };
+    let mut watch = soon(health.watch(request)).await.unwrap().into_inner();
+    let first = soon(watch.message()).await.unwrap().unwrap();
+    assert_eq!(first.status(), ServingStatus::Serving);
+    // Whoever watches is told before the end, and holds nobody up.
+    let told = async {
+        let mut last = first.status();
+        while let Ok(Some(answer)) = watch.message().await {
+            last = answer.status();
+        }
+        last
+    };
+    let (last, ()) = soon(futures::future::join(told, house.close())).await;
+    assert_eq!(last, ServingStatus::NotServing);
+}
+
+#[tokio::test]
+async fn reflection_tells_the_contract() {
+    let house = House::open().await;
+    let endpoint = Endpoint::from_shared(format!("http://{}", house.address())).unwrap();
+    let mut client = ServerReflectionClient::new(soon(endpoint.connect()).await.unwrap());
+    let ask =
+        |message| ServerReflectionRequest { host: String::new(), message_request: Some(message) };
+    let asked = [
+        ask(MessageRequest::ListServices(String::new())),
+        ask(MessageRequest::FileContainingSymbol("chronos.v1.Scheduler".into())),
+    ];
+    let answers = soon(client.server_reflection_info(tokio_stream::iter(asked))).await.unwrap();
+    let answers: Vec<_> = soon(answers.into_inner().collect::<Vec<_>>()).await;
+    let mut answers = answers.into_iter().map(|answer| answer.unwrap().message_response.unwrap());
+    let Some(MessageResponse::ListServicesResponse(list)) = answers.next() else {
+        panic!("services are listed");
+    };
+    let services: Vec<_> = list.service.into_iter().map(|service| service.name).collect();
+    assert!(services.contains(&"chronos.v1.Scheduler".to_string()), "{services:?}");
+    let Some(MessageResponse::FileDescriptorResponse(file)) = answers.next() else {
+        panic!("the contract is told");
+    };
+    assert!(!file.file_descriptor_proto.is_empty());
+    house.close().await;
+}
