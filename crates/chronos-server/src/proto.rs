@@ -5,5 +5,4 @@
 tonic::include_proto!("chronos.v1");
 
 /// The contract itself, for the reflection service.
-pub const DESCRIPTORS: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/chronos_descriptor.bin"));
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/chronos_descriptor.bin"));

@@ -44,9 +44,10 @@ impl Error {
     /// is no failure.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Usage(_) | Self::Input { .. } => ExitCode::from(2),
+            Self::Usage(_) | Self::Input { .. } | Self::Daemon(Daemon::NotLoopback(_)) => {
+                ExitCode::from(2)
+            }
             Self::Output(_) if self.is_closed_pipe() => ExitCode::SUCCESS,
-            Self::Daemon(Daemon::NotLoopback(_)) => ExitCode::from(2),
             Self::Output(_) | Self::Daemon(_) | Self::Machine(_) => ExitCode::FAILURE,
         }
     }
