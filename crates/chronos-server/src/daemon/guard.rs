@@ -67,13 +67,11 @@ pub(super) async fn while_open(
         return refuse(&headers, StatusCode::SERVICE_UNAVAILABLE, problem);
     };
     // Only the answer's beginning is awaited here, so that streams may last.
-    match tokio::time::timeout(guard.request_timeout, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => {
-            let problem = format!("no answer within {} s", guard.request_timeout.as_secs_f64());
-            refuse(&headers, StatusCode::GATEWAY_TIMEOUT, &problem)
-        }
-    }
+    let answer = tokio::time::timeout(guard.request_timeout, next.run(request)).await;
+    answer.unwrap_or_else(|_| {
+        let problem = format!("no answer within {} s", guard.request_timeout.as_secs_f64());
+        refuse(&headers, StatusCode::GATEWAY_TIMEOUT, &problem)
+    })
 }
 
 /// Refuses what is not gRPC where only gRPC is spoken: pages may send other content unasked.
@@ -125,13 +123,11 @@ pub(super) fn refuse(headers: &HeaderMap, status: StatusCode, problem: &str) -> 
 
 fn is_this_machine(host: &str) -> bool {
     let name = host.trim_start_matches('[').trim_end_matches(']');
-    match name.parse::<IpAddr>() {
-        Ok(address) => address.to_canonical().is_loopback(),
-        Err(_) => {
-            let name = name.trim_end_matches('.').to_ascii_lowercase();
-            name == "localhost" || name.ends_with(".localhost")
-        }
+    if let Ok(address) = name.parse::<IpAddr>() {
+        return address.to_canonical().is_loopback();
     }
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 fn is_from_this_machine(origin: &str) -> bool {

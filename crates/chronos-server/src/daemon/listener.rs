@@ -101,16 +101,19 @@ async fn accept(bound: TcpListener, connection: Connection, most: usize) -> Join
             Some(_) = connections.join_next() => continue,
             accepted = bound.accept() => accepted,
         };
-        match accepted {
-            // Closed at once, which tells more than a wait without end.
-            Ok((stream, peer)) => match places.clone().try_acquire_owned() {
-                Ok(place) => drop(connections.spawn(connection.clone().serve(stream, place))),
-                Err(_) => warn!(%peer, most, "Connection closed: there are too many"),
-            },
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 warn!(%error, "Connection not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
             }
+        };
+        if let Ok(place) = places.clone().try_acquire_owned() {
+            connections.spawn(connection.clone().serve(stream, place));
+        } else {
+            // Closed at once, which tells more than a wait without end.
+            warn!(%peer, most, "Connection closed: there are too many");
         }
     }
 }
@@ -163,6 +166,6 @@ impl Connection {
 /// Returns when nothing has been asked for in time, and never if something has.
 async fn silent(asked: CancellationToken, patience: Duration) {
     if tokio::time::timeout(patience, asked.cancelled()).await.is_ok() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

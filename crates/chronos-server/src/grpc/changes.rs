@@ -31,15 +31,21 @@ impl Changes {
 
 impl Observer for Changes {
     fn planned(&self, planned: &[Planned]) {
-        planned.iter().for_each(|planned| self.tell(planned.spec.id));
+        for planned in planned {
+            self.tell(planned.spec.id);
+        }
     }
 
     fn started(&self, claims: &[Claim]) {
-        claims.iter().for_each(|claim| self.tell(claim.spec.id));
+        for claim in claims {
+            self.tell(claim.spec.id);
+        }
     }
 
     fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
-        ended.iter().for_each(|(spec, _)| self.tell(spec.id));
+        for (spec, _) in ended {
+            self.tell(spec.id);
+        }
     }
 
     fn lost(&self, spec: &JobSpec) {

@@ -12,8 +12,8 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn of(field: impl Into<String>, problem: impl ToString) -> Self {
-        Self { field: field.into(), problem: problem.to_string() }
+    pub(crate) fn of(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { field: field.into(), problem: problem.into() }
     }
 
     /// A refusal of a field that was left out.
@@ -41,8 +41,12 @@ impl From<Refusal> for Status {
 pub(crate) fn status(error: store::Error) -> Status {
     use store::Error;
     let code = match error {
-        Error::Invalid(invalid) => return Refusal::of(field_of(&invalid), invalid).into(),
-        Error::NoSuchPolicy(_) => return Refusal::of("spec.quiet_hours_policy_id", error).into(),
+        Error::Invalid(invalid) => {
+            return Refusal::of(field_of(&invalid), invalid.to_string()).into();
+        }
+        Error::NoSuchPolicy(_) => {
+            return Refusal::of("spec.quiet_hours_policy_id", error.to_string()).into();
+        }
         Error::NameTaken(_) => Code::AlreadyExists,
         Error::NoSuchJob(_) | Error::NoSuchExecution(_) => Code::NotFound,
         Error::PolicyInUse(_) | Error::Overlap(_) => Code::FailedPrecondition,
@@ -61,9 +65,8 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::Zone(_) => "spec.schedule.cron.timezone",
         Error::Interval { .. } => "spec.schedule.interval.seconds",
         Error::Name { .. } => "spec.name",
-        Error::MaxRuns => "spec.schedule.max_runs",
+        Error::MaxRuns | Error::BoundOnOneShot { bound: "max_runs" } => "spec.schedule.max_runs",
         Error::BoundOnOneShot { bound: "start_at" } => "spec.schedule.start_at",
-        Error::BoundOnOneShot { bound: "max_runs" } => "spec.schedule.max_runs",
         Error::BoundOnOneShot { .. } | Error::EndBeforeStart { .. } => "spec.schedule.end_at",
         Error::NeverFires { .. } => "spec.schedule",
         Error::CatchUpCap { .. } => "spec.catch_up_policy.run_all_capped.catch_up_max",

@@ -46,11 +46,18 @@ pub(super) fn stream(
 ) -> impl Stream<Item = Result<proto::Execution, Status>> + Send {
     let mut pace = tokio::time::interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let watch = Watch { source, subject, pace, ready: VecDeque::new(), end: None };
+    let watch = Watch { source, subject, pace, ready: VecDeque::new(), end: End::NotYet };
     futures::stream::unfold(watch, async |mut watch| {
         let next = watch.next().await?;
         Some((next, watch))
     })
+}
+
+/// Whether and how a stream ends.
+enum End {
+    NotYet,
+    Well,
+    With(Status),
 }
 
 struct Watch {
@@ -59,7 +66,7 @@ struct Watch {
     pace: Interval,
     ready: VecDeque<Execution>,
     /// How the stream ends once everything that is ready has been told.
-    end: Option<Option<Status>>,
+    end: End,
 }
 
 /// What someone watches, and what the last look at it saw.
@@ -122,10 +129,14 @@ impl Watch {
             if let Some(execution) = self.ready.pop_front() {
                 return Some(Ok((&execution).into()));
             }
-            match &mut self.end {
+            match std::mem::replace(&mut self.end, End::Well) {
+                End::NotYet => {
+                    self.end = End::NotYet;
+                    self.look_again().await;
+                }
+                End::Well => return None,
                 // Told once; after it the stream is over.
-                Some(status) => return status.take().map(Err),
-                None => self.look_again().await,
+                End::With(status) => return Some(Err(status)),
             }
         }
     }
@@ -142,7 +153,9 @@ impl Watch {
                 // What ended before the server stops is still told.
                 self.look().await;
                 let stopping = Status::unavailable("the server is shutting down");
-                self.end.get_or_insert(Some(stopping));
+                if matches!(self.end, End::NotYet) {
+                    self.end = End::With(stopping);
+                }
             }
             () = self.hint_or_poll() => self.look().await,
         }
@@ -164,10 +177,10 @@ impl Watch {
             Ok(Look { changed, over }) => {
                 self.ready.extend(changed);
                 if over {
-                    self.end = Some(None);
+                    self.end = End::Well;
                 }
             }
-            Err(error) => self.end = Some(Some(status(error))),
+            Err(error) => self.end = End::With(status(error)),
         }
     }
 }
@@ -270,7 +283,7 @@ async fn newest(
 async fn hint(changes: &mut broadcast::Receiver<JobId>, job: JobId) {
     loop {
         match changes.recv().await {
-            Ok(changed) if changed == job => return,
+            Ok(other) if other == job => return,
             Ok(_) => {}
             // Whatever was missed may have been about this job.
             Err(broadcast::error::RecvError::Lagged(_)) => return,

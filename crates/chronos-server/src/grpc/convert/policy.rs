@@ -48,7 +48,7 @@ pub(crate) fn catch_up(asked: CatchUp) -> Result<CatchUpPolicy, Refusal> {
         CatchUp::Skip(_) => Ok(CatchUpPolicy::Skip),
         CatchUp::RunOnce(_) => Ok(CatchUpPolicy::RunOnce),
         CatchUp::RunAllCapped(capped) => CatchUpPolicy::run_all_capped(capped.catch_up_max)
-            .map_err(|error| Refusal::of("run_all_capped.catch_up_max", error)),
+            .map_err(|error| Refusal::of("run_all_capped.catch_up_max", error.to_string())),
     }
 }
 

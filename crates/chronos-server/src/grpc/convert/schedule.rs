@@ -27,11 +27,11 @@ pub(crate) fn read(
             } else {
                 Schedule::interval(every, now)
             };
-            read.map_err(|error| Refusal::of("interval.seconds", error))?
+            read.map_err(|error| Refusal::of("interval.seconds", error.to_string()))?
         }
         Sent::OneShot(at) => Schedule::one_shot(instant("one_shot", at)?),
     };
-    let refused = |field| move |error: Error| Refusal::of(field, error);
+    let refused = |field| move |error: Error| Refusal::of(field, error.to_string());
     if let Some(start) = asked.start_at {
         let start = instant("start_at", start)?;
         schedule = schedule.starting_at(start).map_err(refused("start_at"))?;
@@ -49,10 +49,12 @@ pub(crate) fn read(
 fn cron(asked: &proto::Cron, default: Zone) -> Result<Schedule, Refusal> {
     let zone = match asked.timezone.as_str() {
         "" => default,
-        name => Zone::parse(name).map_err(|error| Refusal::of("cron.timezone", error))?,
+        name => {
+            Zone::parse(name).map_err(|error| Refusal::of("cron.timezone", error.to_string()))?
+        }
     };
     let cron = Cron::parse(&asked.expression, zone);
-    let cron = cron.map_err(|error| Refusal::of("cron.expression", error))?;
+    let cron = cron.map_err(|error| Refusal::of("cron.expression", error.to_string()))?;
     Ok(Cadence::Cron(cron).into())
 }
 

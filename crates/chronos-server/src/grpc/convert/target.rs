@@ -59,7 +59,7 @@ fn http(asked: proto::Http) -> Result<Http, Refusal> {
 fn refused(error: Error) -> Refusal {
     match error {
         Error::Http { field, problem } => Refusal::of(field, problem),
-        other => Refusal::of("", other),
+        other => Refusal::of("", other.to_string()),
     }
 }
 

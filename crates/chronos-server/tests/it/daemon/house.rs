@@ -107,7 +107,10 @@ async fn register(service: &SchedulerService, leave: Arc<Semaphore>) -> Result<(
         let leave = leave.clone();
         async move {
             tokio::select! {
-                permit = leave.acquire() => Ok(permit.unwrap().forget()),
+                permit = leave.acquire() => {
+                    permit.unwrap().forget();
+                    Ok(())
+                }
                 () = token.cancelled() => Err("asked to stop"),
             }
         }

@@ -29,23 +29,21 @@ fn http(http: Http) -> JobSpec {
     JobSpec { target: Some(target), ..hourly("job", "") }
 }
 
-fn seconds(seconds: i64) -> Option<Duration> {
-    Some(Duration { seconds, nanos: 0 })
+/// A spec that cannot be meant, the field at fault, and a part of what is said about it.
+type Case = (JobSpec, &'static str, &'static str);
+
+fn good() -> JobSpec {
+    hourly("job", "succeed")
 }
 
-/// Specs that cannot be meant, with the field at fault and a part of what is said about it.
-fn bad_specs() -> Vec<(JobSpec, &'static str, &'static str)> {
-    let good = || hourly("job", "succeed");
-    let url = || Http { url: "http://example.com/".into(), ..Http::default() };
+fn bad_schedules() -> Vec<Case> {
     let bounded = |schedule: Schedule| JobSpec { schedule: Some(schedule), ..good() };
     let at = |seconds| Some(Timestamp { seconds, nanos: 0 });
-    let capped = catch_up_policy::RunAllCapped { catch_up_max: 1_001 };
-    let capped = CatchUpPolicy { kind: Some(catch_up_policy::Kind::RunAllCapped(capped)) };
     let once = Timestamp { seconds: 0, nanos: 2_000_000_000 };
     let interval = |seconds| Cadence::Interval(Interval { seconds, fixed_delay: true });
+    let too_late = Schedule { start_at: at(i64::MAX), ..every(1) };
+    let backwards = Schedule { start_at: at(5), end_at: at(4), ..every(1) };
     vec![
-        (JobSpec { name: String::new(), ..good() }, "spec.name", "1 to 200"),
-        (JobSpec { name: "a\nb".into(), ..good() }, "spec.name", "control characters"),
         (JobSpec { schedule: None, ..good() }, "spec.schedule", "cron, interval or one_shot"),
         (bounded(Schedule::default()), "spec.schedule.cadence", "cron, interval or one_shot"),
         (cron("0 24 * * *", ""), "spec.schedule.cron.expression", "out of range"),
@@ -54,65 +52,55 @@ fn bad_specs() -> Vec<(JobSpec, &'static str, &'static str)> {
         (cadence(interval(0)), "spec.schedule.interval.seconds", "whole seconds"),
         (cadence(interval(u64::MAX)), "spec.schedule.interval.seconds", "whole seconds"),
         (cadence(Cadence::OneShot(once)), "spec.schedule.one_shot", "999,999,999 ns"),
-        (
-            bounded(Schedule { start_at: at(i64::MAX), ..every(1) }),
-            "spec.schedule.start_at",
-            "9999",
-        ),
-        (
-            bounded(Schedule { start_at: at(5), end_at: at(4), ..every(1) }),
-            "spec.schedule.end_at",
-            "before start_at",
-        ),
+        (bounded(too_late), "spec.schedule.start_at", "9999"),
+        (bounded(backwards), "spec.schedule.end_at", "before start_at"),
         (bounded(Schedule { end_at: at(4), ..every(1) }), "spec.schedule", "no run after"),
+    ]
+}
+
+fn bad_targets() -> Vec<Case> {
+    let url = || Http { url: "http://example.com/".into(), ..Http::default() };
+    let timeout = |seconds| {
+        let timeout = Some(Duration { seconds, nanos: 0 });
+        http(Http { timeout, ..url() })
+    };
+    let host = [("host".into(), "x".into())].into();
+    let nowhere = JobSpec { target: Some(Target::default()), ..good() };
+    let status = Http { expected_statuses: vec![70_000], ..url() };
+    vec![
         (JobSpec { target: None, ..good() }, "spec.target", "http or handler"),
-        (
-            JobSpec { target: Some(Target::default()), ..good() },
-            "spec.target.kind",
-            "http or handler",
-        ),
+        (nowhere, "spec.target.kind", "http or handler"),
         (hourly("job", "unheard"), "spec.target.handler.name", "fail, stubborn, succeed, wait"),
         (http(Http::default()), "spec.target.http.url", "https://example.com/path"),
         (http(Http { method: "BREW".into(), ..url() }), "spec.target.http.method", "GET"),
-        (
-            http(Http { headers: [("host".into(), "x".into())].into(), ..url() }),
-            "spec.target.http.headers",
-            "host",
-        ),
-        (
-            http(Http { expected_statuses: vec![70_000], ..url() }),
-            "spec.target.http.expected_statuses",
-            "use 200 to 599",
-        ),
-        (http(Http { timeout: seconds(-1), ..url() }), "spec.target.http.timeout", "-1 s"),
-        (http(Http { timeout: seconds(7_200), ..url() }), "spec.target.http.timeout", "3600s"),
-        (
-            JobSpec { catch_up_policy: Some(capped), ..good() },
-            "spec.catch_up_policy.run_all_capped.catch_up_max",
-            "1 to 1000",
-        ),
+        (http(Http { headers: host, ..url() }), "spec.target.http.headers", "host"),
+        (http(status), "spec.target.http.expected_statuses", "use 200 to 599"),
+        (timeout(-1), "spec.target.http.timeout", "-1 s"),
+        (timeout(7_200), "spec.target.http.timeout", "3600s"),
+    ]
+}
+
+fn bad_policies() -> Vec<Case> {
+    let seconds = |seconds| Some(Duration { seconds, nanos: 0 });
+    let capped = catch_up_policy::RunAllCapped { catch_up_max: 1_001 };
+    let capped = CatchUpPolicy { kind: Some(catch_up_policy::Kind::RunAllCapped(capped)) };
+    let capped = JobSpec { catch_up_policy: Some(capped), ..good() };
+    let cap = "spec.catch_up_policy.run_all_capped.catch_up_max";
+    let hasty = JobSpec { max_retry: 1, retry_base: seconds(0), ..good() };
+    let short = JobSpec { max_execution_time: seconds(0), ..good() };
+    let quiet = |id: &str| JobSpec { quiet_hours_policy_id: id.into(), ..good() };
+    let unknown = quiet("01890a5d-ac96-774b-bcce-b302099a8057");
+    vec![
+        (JobSpec { name: String::new(), ..good() }, "spec.name", "1 to 200"),
+        (JobSpec { name: "a\nb".into(), ..good() }, "spec.name", "control characters"),
+        (capped, cap, "1 to 1000"),
         (JobSpec { misfire_grace: seconds(-5), ..good() }, "spec.misfire_grace", "-5 s"),
         (JobSpec { jitter_seconds: 1 << 40, ..good() }, "spec.jitter_seconds", "4294967295"),
         (JobSpec { max_retry: 1_001, ..good() }, "spec.max_retry", "0 to 1000"),
-        (JobSpec { max_retry: 1, retry_base: seconds(0), ..good() }, "spec.retry_base", "positive"),
-        (
-            JobSpec { max_execution_time: seconds(0), ..good() },
-            "spec.max_execution_time",
-            "positive",
-        ),
-        (
-            JobSpec { quiet_hours_policy_id: "night".into(), ..good() },
-            "spec.quiet_hours_policy_id",
-            "not an id",
-        ),
-        (
-            JobSpec {
-                quiet_hours_policy_id: "01890a5d-ac96-774b-bcce-b302099a8057".into(),
-                ..good()
-            },
-            "spec.quiet_hours_policy_id",
-            "no quiet-hours policy",
-        ),
+        (hasty, "spec.retry_base", "positive"),
+        (short, "spec.max_execution_time", "positive"),
+        (quiet("night"), "spec.quiet_hours_policy_id", "not an id"),
+        (unknown, "spec.quiet_hours_policy_id", "no quiet-hours policy"),
     ]
 }
 
@@ -130,12 +118,11 @@ fn assert_names(refused: &Status, field: &str, part: &str) {
 async fn a_bad_spec_is_refused_by_the_name_of_its_field() {
     let mut house = House::open().await;
     house.create(hourly("known", "succeed")).await;
-    for (spec, field, part) in bad_specs() {
+    for (spec, field, part) in [bad_schedules(), bad_targets(), bad_policies()].concat() {
         let request = CreateJobRequest { spec: Some(spec.clone()) };
         assert_names(&soon(house.client.create_job(request)).await.unwrap_err(), field, part);
         let (job, spec) = ("known".into(), Some(spec));
         let request = UpdateJobRequest { job, spec, expected_version: 0 };
-        // An edit keeps its place in a schedule that has ended, so only a new job is refused there.
         let refused = soon(house.client.update_job(request)).await.unwrap_err();
         assert_names(&refused, field, part);
     }
