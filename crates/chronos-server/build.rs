@@ -1,13 +1,15 @@
 //! Compiles the gRPC contract, without a `protoc` on the machine.
 
-use std::path::{Path, PathBuf};
+use std::env::var;
+use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
+    // Asked at run time, because checkouts may share one build of this script.
+    let root = PathBuf::from(var("CARGO_MANIFEST_DIR")?).join("../../proto");
     let contract = root.join("chronos/v1/chronos.proto");
     println!("cargo::rerun-if-changed={}", contract.display());
     let descriptors = protox::compile([&contract], [&root])?;
-    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    let out = PathBuf::from(var("OUT_DIR")?);
     // The reflection service hands these to whoever asks.
     let mut bytes = Vec::new();
     prost::Message::encode(&descriptors, &mut bytes)?;
