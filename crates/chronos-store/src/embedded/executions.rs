@@ -10,7 +10,8 @@ use chronos_core::{Execution, ExecutionId, JobId, JobSpec, Timestamp, WorkerId};
 use smallvec::SmallVec;
 
 use super::keys::Key;
-use super::step::{Step, asked_to_stop, readable};
+use super::apply::asked_to_stop;
+use super::step::{Step, readable};
 
 impl Step<'_> {
     pub(super) fn claim(

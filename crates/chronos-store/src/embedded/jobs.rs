@@ -9,7 +9,8 @@ use chronos_core::{Execution, Job, JobId, JobSpec, Plan};
 
 use super::keys::Key;
 use super::record::{Place, StandingRecord};
-use super::step::{Step, Taking, readable};
+use super::apply::Taking;
+use super::step::{Step, readable};
 
 /// Records that one planning step may write before it leaves the rest to the next.
 const ROWS_PER_STEP: usize = 4_096;

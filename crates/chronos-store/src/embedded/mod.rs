@@ -1,5 +1,6 @@
 //! The embedded store: its logic once, over any engine behind the key-value seam.
 
+mod apply;
 mod audit;
 mod compaction;
 mod desk;

@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use chronos_core::audit::{AuditEvent, Decision};
-use chronos_core::execution::{CancelCause, SkipReason, State as Stage, Token};
-use chronos_core::plan::{Plan, Withdrawal, follow_up};
-use chronos_core::store::{Claim, Error, Result, Taker, Wake};
+use chronos_core::execution::Token;
+use chronos_core::store::{Error, Result, Wake};
 use chronos_core::{Execution, ExecutionId, JobId, Timestamp};
 use serde::Serialize;
 
+use super::apply::Taking;
 use super::audit;
 use super::desk::{File, Home};
 use super::keys::{Key, execution_in, past_of};
@@ -39,12 +39,6 @@ pub(super) struct Stepped<T> {
     pub(super) wakes: Wakes,
     /// Whether there is something to make durable.
     pub(super) wrote: bool,
-}
-
-/// A worker that takes what a step fires, and what it took so far.
-pub(super) struct Taking {
-    pub(super) taker: Taker,
-    pub(super) claims: Vec<Claim>,
 }
 
 /// Tells a record that cannot be read, which is its job's trouble, from an engine that fails, which is
@@ -190,6 +184,11 @@ impl Step<'_> {
         self.batch.delete(key.encode());
     }
 
+    /// Has it known that a run was asked to stop.
+    pub(super) fn tell_of_cancel(&mut self) {
+        self.wakes.cancel = true;
+    }
+
     pub(super) fn decide(&mut self, job: JobId, decision: Decision) {
         self.state.sequence += 1;
         let sequence = self.state.sequence;
@@ -256,25 +255,6 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Keeps an execution that has just been fired, or hands it to whoever takes it.
-    fn enqueue(&mut self, execution: &Execution) -> Result<()> {
-        let at_once = execution.run_at <= self.now && !execution.is_held();
-        let waited = self.state.index.next_ready().is_some_and(|ready| ready <= self.now);
-        let taking = self
-            .taking
-            .as_ref()
-            .filter(|taking| at_once && !waited && taking.claims.len() < taking.taker.room);
-        let Some(Taker { worker, lease, .. }) = taking.map(|taking| taking.taker.clone()) else {
-            return self.put_live(execution.clone());
-        };
-        let spec = self.open(execution.job)?.job.spec.clone();
-        let claim = self.begin(execution.clone(), spec, &worker, lease)?;
-        if let Some(taking) = &mut self.taking {
-            taking.claims.push(claim);
-        }
-        Ok(())
-    }
-
     /// Files an execution that is over with its job's past.
     pub(super) fn put_past(&mut self, execution: &Execution) -> Result<()> {
         let job = execution.job;
@@ -325,100 +305,4 @@ impl Step<'_> {
         }
         Ok(u32::try_from(oldest.len()).unwrap_or(u32::MAX))
     }
-
-    /// Makes a plan so; the caller settles the job afterwards.
-    pub(super) fn apply(&mut self, job: JobId, plan: &Plan) -> Result<()> {
-        self.open(job)?.job.standing.clone_from(&plan.standing);
-        for withdrawal in &plan.withdrawals {
-            match withdrawal {
-                Withdrawal::Skip(id, reason) => self.skip(*id, reason)?,
-                Withdrawal::Cancel(id, cause) => self.cancel(*id, *cause)?,
-                Withdrawal::Hold(id) => self.hold(*id, true)?,
-            }
-        }
-        for execution in &plan.executions {
-            if execution.is_live() {
-                self.enqueue(execution)?;
-            } else {
-                self.put_past(execution)?;
-            }
-        }
-        for decision in &plan.decisions {
-            self.decide(job, decision.clone());
-        }
-        if !plan.withdrawals.is_empty() {
-            self.follow_up(job)?;
-        }
-        Ok(())
-    }
-
-    fn skip(&mut self, id: ExecutionId, reason: &SkipReason) -> Result<()> {
-        let Some(mut execution) = self.state.index.live(id).cloned() else {
-            return Ok(());
-        };
-        execution.state = Stage::Skipped { reason: reason.clone(), at: self.now };
-        self.put_past(&execution)
-    }
-
-    pub(super) fn hold(&mut self, id: ExecutionId, held: bool) -> Result<()> {
-        let Some(mut execution) = self.state.index.live(id).cloned() else {
-            return Ok(());
-        };
-        execution.state = Stage::Queued { held };
-        self.put_live(execution)
-    }
-
-    /// Cancels a live execution for someone who asks, and says so; asking again changes nothing.
-    pub(super) fn ask_to_stop(&mut self, execution: &Execution, cause: CancelCause) -> Result<()> {
-        if asked_to_stop(execution) {
-            return Ok(());
-        }
-        let (job, execution) = (execution.job, execution.id);
-        self.decide(job, Decision::CancelRequested { execution, cause });
-        self.cancel(execution, cause)
-    }
-
-    /// Cancels a live execution: at once while it waits, by request while it runs. Says nothing about
-    /// it: whoever decided it does.
-    pub(super) fn cancel(&mut self, id: ExecutionId, cause: CancelCause) -> Result<()> {
-        let Some(mut execution) = self.state.index.live(id).cloned() else {
-            return Ok(());
-        };
-        if let Stage::Running(running) = &mut execution.state {
-            if running.cancel.is_none() {
-                running.cancel = Some(cause);
-                self.wakes.cancel = true;
-                self.put_live(execution)?;
-            }
-            return Ok(());
-        }
-        execution.state = Stage::Cancelled { run: None, cause, at: self.now };
-        self.put_past(&execution)
-    }
-
-    /// Lets the job's other executions go on after one is gone.
-    pub(super) fn follow_up(&mut self, id: JobId) -> Result<()> {
-        self.open(id)?;
-        let now = self.now;
-        let desk = self.state.index.desk(id);
-        let file = desk.and_then(|desk| desk.file.as_ref()).ok_or(Error::NoSuchJob(id))?;
-        let after = follow_up(&file.job, &self.state.index.live_of(id), now);
-        for execution in after.release {
-            self.hold(execution, false)?;
-        }
-        let standing = &mut self.open(id)?.job.standing;
-        if let Some(next) = after.next_slot {
-            standing.next_slot = Some(next);
-        }
-        if after.over {
-            standing.enabled = false;
-        }
-        Ok(())
-    }
-}
-
-/// Whether the execution runs and someone asked for it to stop.
-pub(super) fn asked_to_stop(execution: &Execution) -> bool {
-    let running = execution.running();
-    running.is_some_and(|running| running.cancel.is_some())
 }
