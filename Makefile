@@ -5,13 +5,16 @@ DENY_VERSION := 0.20.2
 ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/lib/llvm-14/lib \
 	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)"
 
-.PHONY: help run test test-rocksdb libclang check bench format lint licences
+.PHONY: help run install test test-rocksdb libclang check bench format lint licences
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
-run: ## Run a program with an embedded scheduler for ten seconds
-	cargo run --quiet --package chronos-engine --example embed
+run: ## Build the daemon and serve at 127.0.0.1:8080
+	cargo run --locked --package chronos-server -- serve
+
+install: ## Install the command `chronos`, optimised
+	cargo install --locked --path crates/chronos-server
 
 test: ## Run every test: unit, property, conformance, seeded histories, examples, documentation
 	cargo test --locked --all-targets

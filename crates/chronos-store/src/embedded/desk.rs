@@ -1,6 +1,9 @@
 //! A desk: what is known of one job in memory, its records open and its live executions upon it.
 
-use chronos_core::{Execution, ExecutionId, Job};
+use std::cell::Cell;
+
+use chronos_core::{Execution, ExecutionId, Job, JobId};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::record::Place;
@@ -15,6 +18,69 @@ pub(super) struct Desk {
     /// Whether the job was deleted; its executions may still run.
     pub(super) gone: bool,
     live: SmallVec<[(Execution, Home); 1]>,
+}
+
+/// Every desk. A step comes back to the same one many times before it turns to the next, so that one
+/// is found without looking.
+#[derive(Debug, Default)]
+pub(super) struct Desks {
+    seats: FxHashMap<JobId, usize>,
+    desks: Vec<Option<Box<Desk>>>,
+    free: Vec<usize>,
+    last: Cell<Option<(JobId, usize)>>,
+}
+
+impl Desks {
+    fn seat(&self, job: JobId) -> Option<usize> {
+        match self.last.get() {
+            Some((last, seat)) if last == job => Some(seat),
+            _ => {
+                let seat = *self.seats.get(&job)?;
+                self.last.set(Some((job, seat)));
+                Some(seat)
+            }
+        }
+    }
+
+    pub(super) fn get(&self, job: JobId) -> Option<&Desk> {
+        self.desks.get(self.seat(job)?)?.as_deref()
+    }
+
+    pub(super) fn get_mut(&mut self, job: JobId) -> Option<&mut Desk> {
+        let seat = self.seat(job)?;
+        self.desks.get_mut(seat)?.as_deref_mut()
+    }
+
+    /// The desk of a job, empty if there was none.
+    pub(super) fn of(&mut self, job: JobId) -> &mut Desk {
+        let seat = self.seat(job).unwrap_or_else(|| {
+            let seat = self.free.pop().unwrap_or_else(|| {
+                self.desks.push(None);
+                self.desks.len() - 1
+            });
+            self.seats.insert(job, seat);
+            seat
+        });
+        self.desks[seat].get_or_insert_default()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// Clears every desk with nothing but copies on it.
+    pub(super) fn clear_idle(&mut self) {
+        self.last.set(None);
+        let Self { seats, desks, free, .. } = self;
+        seats.retain(|_, seat| {
+            let busy = desks[*seat].as_ref().is_some_and(|desk| desk.is_busy());
+            if !busy {
+                desks[*seat] = None;
+                free.push(*seat);
+            }
+            busy
+        });
+    }
 }
 
 /// A job's records, decoded.

@@ -9,8 +9,8 @@ use chronos_core::store::{Claim, Claimed, Error, Finish, Hold, Reaped, Renewal, 
 use chronos_core::{Execution, ExecutionId, JobId, JobSpec, Timestamp, WorkerId};
 use smallvec::SmallVec;
 
-use super::keys::Key;
 use super::apply::asked_to_stop;
+use super::keys::Key;
 use super::step::{Step, readable};
 
 impl Step<'_> {

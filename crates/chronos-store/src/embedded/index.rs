@@ -11,7 +11,7 @@ use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::desk::{Desk, Home};
+use super::desk::{Desk, Desks, Home};
 
 /// Desks kept for jobs that are at rest; past this many those are cleared, between two steps.
 const AT_REST: usize = 65_536;
@@ -21,7 +21,7 @@ pub(super) struct Index {
     due: BTreeSet<(Timestamp, JobId)>,
     ready: BTreeSet<(Timestamp, ExecutionId)>,
     job_of: FxHashMap<ExecutionId, JobId>,
-    desks: FxHashMap<JobId, Box<Desk>>,
+    desks: Desks,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     pub(super) jobs: u64,
     paused: FxHashSet<JobId>,
@@ -82,16 +82,16 @@ impl Index {
 
     /// What is known of a job.
     pub(super) fn desk(&self, job: JobId) -> Option<&Desk> {
-        self.desks.get(&job).map(AsRef::as_ref)
+        self.desks.get(job)
     }
 
     pub(super) fn desk_mut(&mut self, job: JobId) -> Option<&mut Desk> {
-        self.desks.get_mut(&job).map(AsMut::as_mut)
+        self.desks.get_mut(job)
     }
 
     /// The desk of a job, empty if there was none.
     pub(super) fn desk_of(&mut self, job: JobId) -> &mut Desk {
-        self.desks.entry(job).or_default()
+        self.desks.of(job)
     }
 
     /// Adds a live execution or replaces it in its new state.
@@ -149,7 +149,7 @@ impl Index {
     /// changes lie there first.
     pub(super) fn clear_desks(&mut self) {
         if self.desks.len() >= AT_REST + self.job_of.len() {
-            self.desks.retain(|_, desk| desk.is_busy());
+            self.desks.clear_idle();
         }
     }
 }

@@ -7,9 +7,9 @@ use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Fired, Planned, Result, Taker};
 use chronos_core::{Execution, Job, JobId, JobSpec, Plan};
 
+use super::apply::Taking;
 use super::keys::Key;
 use super::record::{Place, StandingRecord};
-use super::apply::Taking;
 use super::step::{Step, readable};
 
 /// Records that one planning step may write before it leaves the rest to the next.

@@ -81,7 +81,11 @@ pub(in crate::cli) fn scheduler(
             if ask.json {
                 return write_json(&JobJson::from(&job), out);
             }
-            writeln!(out, "Paused {} until someone says: chronos scheduler resume", name(&job))?;
+            writeln!(
+                out,
+                "Paused {0} until someone says: chronos scheduler resume {0}",
+                name(&job)
+            )?;
             Ok(())
         }
         Verb::Resume(Named { job }) => {

@@ -149,7 +149,7 @@ fn a_paused_job_says_so_until_it_is_resumed() {
     let house = House::open();
     create(&house, "report");
     let text = house.answer(&["scheduler", "pause", "report", "--note", "bank holiday"]);
-    assert_eq!(text, "Paused \"report\" until someone says: chronos scheduler resume\n");
+    assert_eq!(text, "Paused \"report\" until someone says: chronos scheduler resume \"report\"\n");
     assert_eq!(house.json(&["scheduler", "status", "report"])["is_paused"], true);
     assert_eq!(house.json(&["jobs", "show", "report"])["paused"]["note"], "bank holiday");
     let text = house.answer(&["scheduler", "list"]);
