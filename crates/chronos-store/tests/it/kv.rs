@@ -68,7 +68,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 pub(crate) fn check(open: impl Fn() -> Box<dyn Kv>) {
-    let mut runner = TestRunner::new(Config::with_cases(512));
+    let mut runner = TestRunner::new(Config::with_cases(256));
     let acts = (vec(act(), 1..40), vec(key(), 8));
     let outcome = runner.run(&acts, |(acts, probes)| {
         let kv = open();

@@ -20,12 +20,16 @@ pub(crate) struct OnDisk<K> {
 
 impl<K: Disk> OnDisk<K> {
     fn new() -> Self {
-        // Thousands of steps wait for a sync here and are about answers, not about the disk, which
-        // has tests of its own: where there is memory that looks like a disk, it will do.
-        let memory = Path::new("/dev/shm");
-        let parent = if memory.is_dir() { memory.into() } else { std::env::temp_dir() };
-        Self { directory: TempDir::new_in(parent).unwrap(), open: Mutex::default() }
+        Self { directory: quick_directory(), open: Mutex::default() }
     }
+}
+
+/// A directory for tests that are about answers and not about the disk, which has tests of its own: where
+/// there is memory that looks like a disk, thousands of syncs cost nothing.
+pub(super) fn quick_directory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let parent = if memory.is_dir() { memory.into() } else { std::env::temp_dir() };
+    TempDir::new_in(parent).unwrap()
 }
 
 /// The fjall engine.

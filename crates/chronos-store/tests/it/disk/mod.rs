@@ -139,7 +139,7 @@ pub(crate) struct Fresh<K> {
 }
 
 pub(crate) fn fresh<K: Disk>() -> Fresh<K> {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = engine::quick_directory();
     Fresh { kv: K::open_in(directory.path()).unwrap(), _directory: directory }
 }
 
