@@ -15,8 +15,10 @@ use crate::directory::DataDir;
 use crate::error::OpenError;
 use crate::open::Tuning;
 
-/// Space that must be there before an engine that ran out of it is opened again.
-const ROOM: usize = 1 << 20;
+/// Space that must be there before an engine that ran out of it is opened again: it writes out what was
+/// in memory first, and if it cannot, not even reads go on.
+const ROOM: usize = 32;
+const MEBIBYTE: usize = 1 << 20;
 
 const IN_DOUBT: &str = "what was written before the store was opened again may be lost";
 
@@ -357,8 +359,8 @@ fn refusal(directory: &DataDir, failure: Failure) -> OpenError {
 fn probe(directory: &Path) -> io::Result<()> {
     let path = directory.join("probe");
     let wrote = File::create(&path).and_then(|mut file| {
-        file.write_all(&vec![1; ROOM])?;
-        file.sync_all()
+        let bytes = vec![1; MEBIBYTE];
+        (0..ROOM).try_for_each(|_| file.write_all(&bytes))
     });
     let removed = fs::remove_file(&path);
     wrote.and(removed)

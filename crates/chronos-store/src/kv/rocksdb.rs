@@ -1,8 +1,9 @@
 //! The RocksDB engine, for those who already operate it: one column family for each table.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chronos_core::store::{Compacted, CompactionProgress};
 use rocksdb::{
@@ -22,8 +23,10 @@ type Db = DBWithThreadMode<MultiThreaded>;
 /// Keeps entries in a directory, by RocksDB.
 pub type RocksKv = DurableKv<RocksTables>;
 
-/// How many batches there were, in the default column family, which holds nothing else.
+/// How many batches there were; in the default column family, which holds no table.
 const COUNT: &[u8] = b"batches";
+/// The first byte of every table, with the last batch that wrote to it; also there.
+const TABLES: &[u8] = b"tables";
 const DEFAULT: &str = "default";
 
 /// Memory for what is not yet in tables, over all column families.
@@ -36,6 +39,8 @@ const FILES: i32 = 128;
 pub struct RocksTables {
     db: Db,
     options: Options,
+    /// The last batch that wrote to each table.
+    last: Mutex<BTreeMap<u8, u64>>,
 }
 
 impl Tables for RocksTables {
@@ -65,7 +70,10 @@ impl Tables for RocksTables {
             },
             is_locked,
         )?;
-        Ok(Self { db, options })
+        let last = decode(&db.get(TABLES)?.unwrap_or_default())?;
+        let tables = Self { db, options, last: Mutex::new(last) };
+        tables.find_witnesses()?;
+        Ok(tables)
     }
 
     fn count(&self) -> Result<u64> {
@@ -91,10 +99,17 @@ impl Tables for RocksTables {
         if order == Order::Descending {
             tables.reverse();
         }
-        for table in tables.into_iter().filter_map(|first| self.table(first)) {
-            let mut range = ReadOptions::default();
-            range.set_iterate_lower_bound(from);
-            range.set_iterate_upper_bound(to);
+        for first in tables {
+            let Some(table) = self.table(first) else {
+                continue;
+            };
+            let mut range = of_table(first);
+            if from > [first].as_slice() {
+                range.set_iterate_lower_bound(from);
+            }
+            if to.first() == Some(&first) {
+                range.set_iterate_upper_bound(to);
+            }
             let entries = self.db.raw_iterator_cf_opt(&table, range);
             if walk(entries, order, visit)?.is_break() {
                 break;
@@ -105,8 +120,11 @@ impl Tables for RocksTables {
 
     fn scan_snapshot(&self, visit: Visitor<'_>) -> Result<()> {
         let snapshot = self.db.snapshot();
-        for table in (0..=u8::MAX).filter_map(|first| self.table(first)) {
-            let entries = snapshot.raw_iterator_cf(&table);
+        for first in 0..=u8::MAX {
+            let Some(table) = self.table(first) else {
+                continue;
+            };
+            let entries = snapshot.raw_iterator_cf_opt(&table, of_table(first));
             if walk(entries, Order::Ascending, visit)?.is_break() {
                 break;
             }
@@ -116,6 +134,7 @@ impl Tables for RocksTables {
 
     fn commit(&self, batch: &Batch, count: u64) -> Result<()> {
         let mut writes = WriteBatch::default();
+        let mut touched = BTreeSet::new();
         for (key, value) in &batch.changes {
             let Some(first) = key.first() else {
                 continue;
@@ -125,13 +144,23 @@ impl Tables for RocksTables {
                 (None, None) => continue,
                 (None, Some(_)) => self.make(*first)?,
             };
+            touched.insert(*first);
             match value {
                 Some(value) => writes.put_cf(&table, key, value),
                 None => writes.delete_cf(&table, key),
             }
         }
         writes.put(COUNT, count.to_be_bytes());
-        Ok(self.db.write_opt(writes, &WriteOptions::default())?)
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = last.clone();
+        for first in touched {
+            writes.put_cf(&self.make(first)?, witness(first), count.to_be_bytes());
+            now.insert(first, count);
+        }
+        writes.put(TABLES, encode(&now));
+        self.db.write_opt(writes, &WriteOptions::default())?;
+        *last = now;
+        Ok(())
     }
 
     fn sync(&self) -> Result<()> {
@@ -176,12 +205,28 @@ impl Tables for RocksTables {
 }
 
 impl RocksTables {
+    /// Checks that every table is there and up to date. A list of files that was cut short is taken for a
+    /// complete one by the engine, which then lacks some files of some tables and does not know it.
+    fn find_witnesses(&self) -> Result<()> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        for (first, count) in last.iter() {
+            let table = self.table(*first);
+            let found = table.map_or(Ok(None), |table| self.db.get_cf(&table, witness(*first)))?;
+            if found.as_deref() != Some(count.to_be_bytes().as_slice()) {
+                return Err(Failure::Damaged(format!("files of {} are missing", name(*first))));
+            }
+        }
+        Ok(())
+    }
+
     fn table(&self, first: u8) -> Option<Arc<BoundColumnFamily<'_>>> {
         self.db.cf_handle(&name(first))
     }
 
     fn make(&self, first: u8) -> Result<Arc<BoundColumnFamily<'_>>> {
-        self.db.create_cf(name(first), &self.options)?;
+        if self.table(first).is_none() {
+            self.db.create_cf(name(first), &self.options)?;
+        }
         self.table(first).ok_or_else(|| Failure::Damaged(format!("{} is missing", name(first))))
     }
 
@@ -197,6 +242,35 @@ impl RocksTables {
 
 fn name(first: u8) -> String {
     format!("table-{first}")
+}
+
+fn encode(last: &BTreeMap<u8, u64>) -> Vec<u8> {
+    last.iter().flat_map(|(first, count)| [&[*first], &count.to_be_bytes()[..]].concat()).collect()
+}
+
+fn decode(bytes: &[u8]) -> Result<BTreeMap<u8, u64>> {
+    let (entries, rest) = bytes.as_chunks::<9>();
+    if !rest.is_empty() {
+        return Err(Failure::Damaged("the engine's own records cannot be read".into()));
+    }
+    let entries = entries.iter().map(|[first, count @ ..]| (*first, u64::from_be_bytes(*count)));
+    Ok(entries.collect())
+}
+
+/// A key that every table has beside its own, and which is none of its own: it holds the last batch
+/// that wrote to the table.
+fn witness(first: u8) -> [u8; 1] {
+    [first.wrapping_add(1)]
+}
+
+/// The keys of a table, without its witness.
+fn of_table(first: u8) -> ReadOptions {
+    let mut range = ReadOptions::default();
+    range.set_iterate_lower_bound([first]);
+    if let Some(next) = first.checked_add(1) {
+        range.set_iterate_upper_bound([next]);
+    }
+    range
 }
 
 fn options(tuning: Tuning) -> Options {
