@@ -47,6 +47,12 @@ impl Entry {
     }
 }
 
+/// A run that is on the roster and has no task yet.
+pub(crate) struct Launch {
+    pub(crate) hold: Hold,
+    pub(crate) context: JobContext,
+}
+
 #[derive(Default)]
 pub(crate) struct Roster {
     inner: Mutex<Inner>,
@@ -78,17 +84,27 @@ impl Room<'_> {
         self.left
     }
 
-    /// Adds a run that times out at `deadline`.
-    pub(crate) fn fill(&mut self, entry: Entry, deadline: Option<Duration>) {
+    /// Adds runs, each with the time at which it times out; says what is to be launched.
+    pub(crate) fn fill<T>(
+        &mut self,
+        runs: Vec<T>,
+        mut enter: impl FnMut(T) -> (Entry, Option<Duration>),
+    ) -> Vec<Launch> {
         let mut inner = self.roster.lock();
-        let taken = self.left.min(1);
+        let taken = self.left.min(runs.len());
         self.left -= taken;
         inner.reserved -= taken;
-        let id = entry.hold.execution;
-        inner.entries.insert(id, entry);
-        if let Some(deadline) = deadline {
-            inner.set_end(id, deadline, Ending::TimedOut);
+        let mut launches = Vec::with_capacity(runs.len());
+        for run in runs {
+            let (entry, deadline) = enter(run);
+            let hold = entry.hold;
+            launches.push(Launch { hold, context: entry.context.clone() });
+            inner.entries.insert(hold.execution, entry);
+            if let Some(deadline) = deadline {
+                inner.set_end(hold.execution, deadline, Ending::TimedOut);
+            }
         }
+        launches
     }
 }
 
@@ -147,10 +163,12 @@ impl Roster {
         Room { roster: self, left, bell }
     }
 
-    pub(crate) fn attach(&self, id: ExecutionId, task: AbortHandle) {
-        // A run may be over before its starter gets here.
-        if let Some(entry) = self.lock().entries.get_mut(&id) {
-            entry.task = Some(task);
+    /// Begins a run's task, unless the run was taken off meanwhile: then it must not begin any more.
+    pub(crate) fn launch(&self, hold: Hold, begin: impl FnOnce() -> AbortHandle) {
+        let mut inner = self.lock();
+        let entry = inner.entries.get_mut(&hold.execution);
+        if let Some(entry) = entry.filter(|entry| entry.hold == hold) {
+            entry.task = Some(begin());
         }
     }
 

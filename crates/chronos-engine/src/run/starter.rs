@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::Shared;
-use super::roster::{Entry, Room};
+use super::roster::{Entry, Launch, Room};
 use crate::handler::{Handler, JobContext};
 
 /// Begins runs on this engine, until it is told to stop.
@@ -43,8 +43,14 @@ impl Starter {
             return self.hand_back(&claims).await;
         }
         self.shared.observer.started(&claims);
-        for claim in claims {
-            self.start(claim, claimed_at, &mut room);
+        // They are on the roster before anyone may find it empty, and stop.
+        let launches = room.fill(claims, |claim| self.enter(claim, claimed_at));
+        let shared = self.shared.clone();
+        if launches.len() < FEW {
+            launch(&shared, launches);
+        } else {
+            // Launching many is work for another thread, while this one fires what else is due.
+            tokio::spawn(async move { launch(&shared, launches) });
         }
         self.shared.bells.keep.notify_one();
         Ok(())
@@ -64,22 +70,30 @@ impl Starter {
         shared.store.release(&holds, shared.clock.now()).await
     }
 
-    fn start(&self, claim: Claim, claimed_at: Duration, room: &mut Room<'_>) {
+    /// The roster's entry for a run that begins now, and until when it may go on.
+    fn enter(&self, claim: Claim, claimed_at: Duration) -> (Entry, Option<Duration>) {
         let shared = &self.shared;
         let (spec, hold) = (claim.spec.clone(), claim.hold);
         // An answer may come long after its claim; the time that a run has begins with the run.
         let begins = shared.clock.monotonic();
         let deadline = spec.max_execution_time.map(|most| begins.saturating_add(most));
         let context = JobContext::new(claim, shared.runs.clone(), shared.store.clone());
-        let handler = shared.handlers.handler(&spec.target);
-        let entry = Entry::new(spec.clone(), hold, context.clone(), claimed_at, begins);
-        room.fill(entry, deadline);
-        let Some(handler) = handler else {
-            shared.complete(hold, Ending::Failed(no_handler(&spec.target)));
-            return;
+        (Entry::new(spec, hold, context, claimed_at, begins), deadline)
+    }
+}
+
+/// Fewer runs than this are launched where they are claimed.
+const FEW: usize = 8;
+
+/// Gives each run that is still on the roster a task of its own.
+fn launch(shared: &Arc<Shared>, launches: Vec<Launch>) {
+    for Launch { hold, context } in launches {
+        let Some(handler) = shared.handlers.handler(context.target()) else {
+            shared.complete(hold, Ending::Failed(no_handler(context.target())));
+            continue;
         };
-        let task = tokio::spawn(run(shared.clone(), handler, context, hold));
-        shared.roster.attach(hold.execution, task.abort_handle());
+        let run = run(shared.clone(), handler, context, hold);
+        shared.roster.launch(hold, || tokio::spawn(run).abort_handle());
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Desk {
 #[derive(Debug, Default)]
 pub(super) struct Desks {
     seats: FxHashMap<JobId, usize>,
-    desks: Vec<Option<Box<Desk>>>,
+    room: Vec<Option<Box<Desk>>>,
     free: Vec<usize>,
     last: Cell<Option<(JobId, usize)>>,
 }
@@ -43,25 +43,25 @@ impl Desks {
     }
 
     pub(super) fn get(&self, job: JobId) -> Option<&Desk> {
-        self.desks.get(self.seat(job)?)?.as_deref()
+        self.room.get(self.seat(job)?)?.as_deref()
     }
 
     pub(super) fn get_mut(&mut self, job: JobId) -> Option<&mut Desk> {
         let seat = self.seat(job)?;
-        self.desks.get_mut(seat)?.as_deref_mut()
+        self.room.get_mut(seat)?.as_deref_mut()
     }
 
     /// The desk of a job, empty if there was none.
     pub(super) fn of(&mut self, job: JobId) -> &mut Desk {
         let seat = self.seat(job).unwrap_or_else(|| {
             let seat = self.free.pop().unwrap_or_else(|| {
-                self.desks.push(None);
-                self.desks.len() - 1
+                self.room.push(None);
+                self.room.len() - 1
             });
             self.seats.insert(job, seat);
             seat
         });
-        self.desks[seat].get_or_insert_default()
+        self.room[seat].get_or_insert_default()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -71,11 +71,11 @@ impl Desks {
     /// Clears every desk with nothing but copies on it.
     pub(super) fn clear_idle(&mut self) {
         self.last.set(None);
-        let Self { seats, desks, free, .. } = self;
+        let Self { seats, room, free, .. } = self;
         seats.retain(|_, seat| {
-            let busy = desks[*seat].as_ref().is_some_and(|desk| desk.is_busy());
+            let busy = room[*seat].as_ref().is_some_and(|desk| desk.is_busy());
             if !busy {
-                desks[*seat] = None;
+                room[*seat] = None;
                 free.push(*seat);
             }
             busy
