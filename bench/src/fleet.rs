@@ -67,6 +67,11 @@ impl Starts {
         }
     }
 
+    /// Every run that was made, judged or not.
+    fn made(&self) -> usize {
+        self.runs.iter().flatten().filter(|run| run.load(Ordering::Relaxed) != 0).count()
+    }
+
     /// Lags in milliseconds, sorted; runs missed; runs doubled: over the whole seconds from the
     /// first in which everyone ran.
     pub(crate) fn judge(&self) -> (Vec<f64>, usize, usize) {
@@ -132,5 +137,11 @@ pub(crate) fn herd_figures(name: &str, starts: &Starts, cpu: f64, ours: bool) ->
         Figure::new(format!("{name}: missed"), missed as f64, "runs", goal(0.0)),
         Figure::new(format!("{name}: doubled"), doubled as f64, "runs", goal(0.0)),
         Figure::new(format!("{name}: CPU for the herd"), cpu, "CPU s", Goal::None),
+        Figure::new(
+            format!("{name}: CPU a run"),
+            cpu * 1e9 / starts.made() as f64,
+            "ns",
+            Goal::None,
+        ),
     ]
 }
