@@ -8,6 +8,7 @@ use anstyle::Style;
 use tracing::Subscriber;
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 
 use crate::config::LogFormat;
@@ -52,7 +53,7 @@ where
     W: for<'a> tracing_subscriber::fmt::MakeWriter<'a> + Send + Sync + 'static,
 {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
-    log.with_ansi(colour).fmt_fields(debug_fn(write_field)).finish()
+    log.with_ansi(colour).fmt_fields(debug_fn(write_field).delimited(" ")).finish()
 }
 
 fn for_machines<W>(filter: EnvFilter, writer: W) -> impl Subscriber + Send + Sync
@@ -121,8 +122,8 @@ mod tests {
         assert_eq!(text.matches('\n').count(), 1, "{text}");
         assert!(!text.contains(['\r', '\u{1b}', '\u{202e}']), "{text}");
         assert!(text.contains(" WARN ") && text.contains("Job failed"), "{text}");
-        assert!(text.contains("job=x\\nERROR forged\\r\\u{1b}[2J"), "{text}");
-        assert!(text.ends_with("attempt=2\n"), "{text}");
+        assert!(text.contains("Job failed job=x\\nERROR forged\\r\\u{1b}[2J"), "{text}");
+        assert!(text.ends_with(" attempt=2\n"), "{text}");
     }
 
     #[test]
