@@ -11,6 +11,7 @@ mod crash;
 mod daemon;
 mod describe;
 mod manual;
+mod mount;
 mod next;
 mod refusals;
 mod serving;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chronos_core::Timestamp;
 use chronos_core::audit::{Decision, Slots};
+use chronos_core::execution::{SkipReason, Trigger};
 
 use super::super::specs::Rhythm;
 use super::Account;
@@ -95,6 +96,9 @@ impl Account {
                         covers.entry(other).or_default().stood_for += 1;
                     }
                 }
+                // The retry of a run by hand gives way to a slot, and is none.
+                Decision::Skipped { slots, reason: SkipReason::Superseded }
+                    if self.was_by_hand(slots.first) => {}
                 Decision::Skipped { slots, .. } => {
                     for slot in calendar.all_of(slots) {
                         covers.entry(slot).or_default().skipped += 1;
@@ -104,6 +108,13 @@ impl Account {
             }
         }
         covers
+    }
+
+    fn was_by_hand(&self, at: Timestamp) -> bool {
+        self.decided().any(|made| {
+            matches!(made, Decision::Fired { slot, trigger: Trigger::Manual { .. }, .. }
+                if *slot == at)
+        })
     }
 }
 
