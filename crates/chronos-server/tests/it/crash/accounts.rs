@@ -88,7 +88,8 @@ impl Accounts {
         for (id, account) in &self.jobs {
             let is_compaction =
                 account.job.as_ref().is_some_and(|job| &*job.spec.name == "compaction");
-            let rhythm = if is_compaction { Some(Rhythm::Every(3)) } else { rhythms.get(id).copied() };
+            let rhythm =
+                if is_compaction { Some(Rhythm::Every(3)) } else { rhythms.get(id).copied() };
             let rhythm = rhythm.unwrap_or_else(|| panic!("nobody made job {id}"));
             figures.slots += account.check_slots(rhythm, self.stopped_at);
             account.check_lines(&self.kills, &mut figures);

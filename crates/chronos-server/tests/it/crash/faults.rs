@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chronos_core::Timestamp;
 use chronos_server::proto::target::Kind;
-use chronos_server::proto::{CreateJobRequest, GetJobRequest, JobSpec, RunJobRequest};
+use chronos_server::proto::{CreateJobRequest, GetJobRequest, JobSpec};
 use tokio::net::TcpStream;
 use tonic::{Code, Status};
 
@@ -145,7 +145,8 @@ fn fill(path: &Path) {
 
 #[tokio::test]
 async fn a_full_disk_refuses_changes_keeps_reads_and_is_left_behind_by_itself() {
-    let test = "crash::faults::a_full_disk_refuses_changes_keeps_reads_and_is_left_behind_by_itself";
+    let test =
+        "crash::faults::a_full_disk_refuses_changes_keeps_reads_and_is_left_behind_by_itself";
     if !may_mount(test) {
         return;
     }
@@ -209,22 +210,38 @@ async fn without_file_descriptors_a_daemon_waits_and_then_goes_on() {
     let address = daemon.listening().await;
     let endpoint = Endpoint::open().await;
     create(address, spec("busy", 6, Rhythm::Every(1), 1, &endpoint.url("ok"))).await.unwrap();
+    // One that is open already serves on.
+    let mut early = client(address).await;
     let mut connections = Vec::new();
     for _ in 0..100 {
         connections.push(soon(TcpStream::connect(address)).await.unwrap());
     }
-    daemon.line("Too many open files").await;
+    daemon.line("Connection not accepted").await;
+    // So much that the store needs new files, and cannot have them.
+    let mut acknowledged = Vec::new();
+    for number in 0..1_500 {
+        let request = CreateJobRequest { spec: Some(large(number)) };
+        match soon(early.create_job(request)).await {
+            Ok(_) => acknowledged.push(number),
+            Err(refused) => assert_eq!(refused.code(), Code::Unavailable, "{refused}"),
+        }
+    }
+    assert!(acknowledged.len() < 1_500, "the store needed no new files");
     assert!(daemon.lives());
     drop(connections);
     ready_when(address, 200).await;
     create(address, idle("after", "http://127.0.0.1:9/")).await.unwrap();
     let calls = endpoint.calls().len();
-    soon(client(address).await.run_job(RunJobRequest { job: "busy".into() })).await.unwrap();
     soon(async {
         while endpoint.calls().len() < calls + 3 {
             tokio::time::sleep(LOOK).await;
         }
     })
     .await;
+    daemon.kill();
+    let (mut daemon, address) = Serving::over(&data, &[]).await;
+    for number in acknowledged {
+        assert!(is_there(address, &format!("job {number}")).await, "job {number} is lost");
+    }
     daemon.stop().await;
 }

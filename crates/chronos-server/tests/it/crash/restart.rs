@@ -132,7 +132,8 @@ async fn slots_of_a_downtime_are_caught_up_as_each_job_says() {
     let (_daemon, address) = Serving::over(&data, &[]).await;
     // What is due at a restart is dealt with before the next slot.
     for name in ["skip", "once", "capped"] {
-        job_when(address, name, |job| job.next_execution_time.unwrap().seconds > up.as_secs()).await;
+        job_when(address, name, |job| job.next_execution_time.unwrap().seconds > up.as_secs())
+            .await;
     }
     let missed = async |name: &str| {
         let slots = (down.as_secs() + 1)..up.as_secs();

@@ -101,9 +101,8 @@ impl Account {
 
     fn check_tally(&self) {
         let tally = &self.job.as_ref().unwrap().standing.tally;
-        let count = |is: fn(&State) -> bool| {
-            self.rows.iter().filter(|row| is(&row.state)).count() as u64
-        };
+        let count =
+            |is: fn(&State) -> bool| self.rows.iter().filter(|row| is(&row.state)).count() as u64;
         let ended = |state: &State| match state {
             State::Failed(..) | State::TimedOut(_) | State::Stuck(_) => true,
             State::Cancelled { run, .. } => run.is_some(),
