@@ -188,16 +188,15 @@ impl Client {
         let before = self.learned.jobs[job].clone();
         let mut after = before.clone();
         change(&mut after);
-        let found = match answered {
-            Some(found) => found,
-            None => {
-                let found = self.look(&self.id(job)).await;
-                let found = found.unwrap_or_else(|| panic!("{before:?} is lost"));
-                if before.is(&found) {
-                    return;
-                }
-                found
+        let found = if let Some(found) = answered {
+            found
+        } else {
+            let found = self.look(&self.id(job)).await;
+            let found = found.unwrap_or_else(|| panic!("{before:?} is lost"));
+            if before.is(&found) {
+                return;
             }
+            found
         };
         assert!(after.is(&found), "{after:?} was promised, {found:?} is there");
         self.learned.jobs[job] = after;

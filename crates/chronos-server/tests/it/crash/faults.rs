@@ -135,6 +135,21 @@ fn large(number: usize) -> JobSpec {
     spec
 }
 
+/// Creates jobs until one is refused.
+async fn create_until_refused(
+    daemon: SocketAddr,
+    from: usize,
+    acknowledged: &mut Vec<usize>,
+) -> Status {
+    for number in from..from + 10_000 {
+        match create(daemon, large(number)).await {
+            Ok(()) => acknowledged.push(number),
+            Err(refused) => return refused,
+        }
+    }
+    panic!("nothing was refused");
+}
+
 /// Writes a file until there is no more space.
 fn fill(path: &Path) {
     let mut file = File::create(path).unwrap();
@@ -159,16 +174,7 @@ async fn a_full_disk_refuses_changes_keeps_reads_and_is_left_behind_by_itself() 
     let mut acknowledged = Vec::new();
     for round in 0..2 {
         fill(&ballast);
-        let refused = soon(async {
-            for number in round * 100_000.. {
-                match create(address, large(number)).await {
-                    Ok(()) => acknowledged.push(number),
-                    Err(refused) => return refused,
-                }
-            }
-            unreachable!("some change is refused")
-        })
-        .await;
+        let refused = create_until_refused(address, round * 100_000, &mut acknowledged).await;
         assert_eq!(refused.code(), Code::Unavailable, "{refused}");
         let told = ready_when(address, 503).await;
         assert!(told.contains("space"), "{told}");

@@ -1,9 +1,9 @@
 //! Orphans: what ran when the process before this one died is ended at once.
 
-use chronos_core::Store;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::{Change, Ending};
 use chronos_core::store::Error;
+use chronos_core::{Execution, Store};
 use chronos_store::{EmbeddedStore, Retention};
 
 use super::bench;
@@ -56,8 +56,8 @@ async fn orphans_that_were_paused_or_asked_to_stop_do_not_begin_again() {
     bench.cancel(stopped.hold.execution, CancelCause::User, at(11)).await.unwrap();
     drop(bench);
     let store = EmbeddedStore::open(kv, Retention::default()).unwrap();
-    let mut ends: Vec<_> =
-        store.reap_orphans(at(12)).await.unwrap().iter().map(|orphan| orphan.status()).collect();
+    let orphans = store.reap_orphans(at(12)).await.unwrap();
+    let mut ends: Vec<_> = orphans.iter().map(Execution::status).collect();
     ends.sort_unstable();
     assert_eq!(ends, ["CANCELLED", "STUCK"]);
     assert!(store.claim(&worker("w"), terms(12), 9).await.unwrap().claims.is_empty());

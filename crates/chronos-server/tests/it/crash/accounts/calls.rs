@@ -51,9 +51,8 @@ impl Accounts {
 
     /// A result that was accepted is one that the endpoint gave.
     fn check_answer(&self, row: &Execution, answers: &BTreeMap<ExecutionId, Option<u16>>) {
-        let run = match &row.state {
-            State::Success(run) | State::Failed(run, _) => run,
-            _ => return,
+        let (State::Success(run) | State::Failed(run, _)) = &row.state else {
+            return;
         };
         let Some(response) = &run.response else {
             // The compaction calls nobody.
