@@ -120,7 +120,7 @@ async fn slots_of_a_downtime_are_caught_up_as_each_job_says() {
     let data = directory.path().join("data");
     let endpoint = Endpoint::open().await;
     let (mut daemon, address) = Serving::over(&data, &[]).await;
-    // Numbers choose policies; of these three, runs may overlap and the grace is a quarter second.
+    // Numbers choose policies; of these three, runs may overlap and the grace is short.
     for (name, number) in [("skip", 6), ("once", 10), ("capped", 8)] {
         create(address, spec(name, number, Rhythm::Every(1), 1, &endpoint.url("ok"))).await;
     }

@@ -65,7 +65,7 @@ pub(crate) fn spec(name: &str, number: usize, rhythm: Rhythm, version: u64, url:
         overlap_policy: Some(OverlapPolicy { kind: Some(overlap(number)) }),
         catch_up_policy: Some(CatchUpPolicy { kind: catch_up }),
         // With a short grace, the slots of every downtime are missed ones.
-        misfire_grace: number.is_multiple_of(2).then(|| span(Duration::from_millis(250))),
+        misfire_grace: number.is_multiple_of(2).then(|| span(Duration::from_millis(20))),
         max_retry: 2,
         retry_base: Some(span(Duration::from_millis(100))),
         retry_max: Some(span(Duration::from_millis(200))),
