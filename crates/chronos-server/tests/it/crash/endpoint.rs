@@ -1,7 +1,7 @@
 //! The endpoint that jobs call: it keeps its own record of every request, past any kill.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -18,21 +18,36 @@ pub(crate) struct Called {
     pub(crate) attempt: u32,
     pub(crate) fence: u64,
     pub(crate) slot: Timestamp,
-    pub(crate) answered: Option<u16>,
+    /// Its place in the order in which requests came and were answered.
+    pub(crate) arrived: usize,
+    pub(crate) answered: Option<Answered>,
+}
+
+/// What was answered, and its place in the same order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) at: usize,
+}
+
+#[derive(Default)]
+struct Record {
+    calls: Vec<Called>,
+    events: usize,
 }
 
 /// An endpoint on a free port of this machine.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     address: SocketAddr,
-    calls: Arc<Mutex<Vec<Called>>>,
+    record: Arc<Mutex<Record>>,
 }
 
 impl Endpoint {
     pub(crate) async fn open() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let endpoint = Self { address, calls: Arc::default() };
+        let endpoint = Self { address, record: Arc::default() };
         let routes = Router::new().fallback(answer).with_state(endpoint.clone());
         tokio::spawn(async move { axum::serve(listener, routes).await });
         endpoint
@@ -44,18 +59,26 @@ impl Endpoint {
     }
 
     pub(crate) fn calls(&self) -> Vec<Called> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.record().calls.clone()
     }
 
-    fn note(&self, called: Called) -> usize {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.push(called);
-        calls.len() - 1
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, mut called: Called) -> usize {
+        let mut record = self.record();
+        record.events += 1;
+        called.arrived = record.events;
+        record.calls.push(called);
+        record.calls.len() - 1
     }
 
     fn note_answer(&self, call: usize, status: StatusCode) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls[call].answered = Some(status.as_u16());
+        let mut record = self.record();
+        record.events += 1;
+        let answered = Answered { status: status.as_u16(), at: record.events };
+        record.calls[call].answered = Some(answered);
     }
 }
 
@@ -68,6 +91,7 @@ async fn answer(State(endpoint): State<Endpoint>, uri: Uri, headers: HeaderMap) 
         attempt: text("chronos-attempt").parse().unwrap(),
         fence: text("chronos-fence").parse().unwrap(),
         slot: Timestamp::parse(text("chronos-scheduled-for")).unwrap(),
+        arrived: 0,
         answered: None,
     };
     let attempt = called.attempt;

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::audit::Decision;
 use chronos_core::execution::State;
+use chronos_core::policy::OverlapPolicy;
 use chronos_core::{Execution, ExecutionId};
 
-use super::super::endpoint::Called;
-use super::Accounts;
+use super::super::endpoint::{Answered, Called};
+use super::{Account, Accounts};
 
 impl Accounts {
     /// Checks every call that the endpoint saw, and that it saw every call that succeeded.
@@ -27,10 +28,16 @@ impl Accounts {
                 assert!(pair[0].fence < pair[1].fence, "{pair:#?}");
             }
         }
-        let answers: BTreeMap<ExecutionId, Option<u16>> =
-            calls.iter().map(|call| (call.execution, call.answered)).collect();
+        let answers: BTreeMap<ExecutionId, Answered> =
+            calls.iter().filter_map(|call| Some((call.execution, call.answered?))).collect();
         for row in self.jobs.values().flat_map(|account| &account.rows) {
             self.check_answer(row, &answers);
+        }
+        let one_at_a_time = |account: &&Account| {
+            account.job.as_ref().is_some_and(|job| job.spec.overlap != OverlapPolicy::Concurrent)
+        };
+        for account in self.jobs.values().filter(one_at_a_time) {
+            account.check_one_at_a_time(calls);
         }
     }
 
@@ -50,7 +57,7 @@ impl Accounts {
     }
 
     /// A result that was accepted is one that the endpoint gave.
-    fn check_answer(&self, row: &Execution, answers: &BTreeMap<ExecutionId, Option<u16>>) {
+    fn check_answer(&self, row: &Execution, answers: &BTreeMap<ExecutionId, Answered>) {
         let (State::Success(run) | State::Failed(run, _)) = &row.state else {
             return;
         };
@@ -60,6 +67,24 @@ impl Accounts {
             assert!(account.title().contains("compaction"), "{row:?} has no answer");
             return;
         };
-        assert_eq!(answers.get(&row.id), Some(&Some(response.status)), "{row:?}");
+        let answered = answers.get(&row.id).map(|answered| answered.status);
+        assert_eq!(answered, Some(response.status), "{row:?}");
+    }
+}
+
+impl Account {
+    /// Where the overlap policy admits one run at a time, the next one is called only after the one
+    /// before was answered. One that was killed, or cancelled in its favour, may not know yet.
+    fn check_one_at_a_time(&self, calls: &[Called]) {
+        let of_job = |call: &&Called| self.rows.first().is_some_and(|row| row.job == call.job);
+        let mut calls: Vec<&Called> = calls.iter().filter(of_job).collect();
+        calls.sort_by_key(|call| call.fence);
+        for pair in calls.windows(2) {
+            let row = self.rows.iter().find(|row| row.id == pair[0].execution).unwrap();
+            if matches!(row.state, State::Success(_) | State::Failed(..)) {
+                let answered = pair[0].answered.unwrap().at;
+                assert!(answered < pair[1].arrived, "{} overlaps: {pair:#?}", self.title());
+            }
+        }
     }
 }
