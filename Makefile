@@ -5,7 +5,7 @@ DENY_VERSION := 0.20.2
 ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/lib/llvm-14/lib \
 	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)"
 
-.PHONY: help run install test test-rocksdb libclang check bench format lint licences
+.PHONY: help run install test test-crash test-rocksdb libclang check bench format lint licences
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -19,6 +19,10 @@ install: ## Install the command `chronos`, optimised
 test: ## Run every test: unit, property, conformance, seeded histories, examples, documentation
 	cargo test --locked --all-targets
 	cargo test --locked --doc
+
+test-crash: ## Kill the daemon under load at least 100 times, and check that nothing is lost or doubled
+	CHRONOS_CRASH_KILLS=$${CHRONOS_CRASH_KILLS:-100} \
+		cargo test --locked --package chronos-server --test it crash::a_daemon -- --nocapture
 
 # The C++ of RocksDB compiles for a quarter of an hour, once per machine, and has outputs of its own so
 # that no other build waits for it.

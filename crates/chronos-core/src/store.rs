@@ -169,6 +169,11 @@ pub trait Store: Send + Sync + 'static {
     /// Figures about what is stored.
     async fn stats(&self) -> Result<Stats>;
 
+    /// Whether what is asked for now can be kept. A store whose last write failed tries one.
+    async fn ready(&self) -> Result<()> {
+        self.stats().await.map(drop)
+    }
+
     /// Makes everything acknowledged durable.
     async fn flush(&self) -> Result<()>;
 

@@ -10,7 +10,7 @@ mod routes;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use chronos_engine::{SchedulerError, SchedulerService, SystemClock};
+use chronos_engine::{Clock, SchedulerError, SchedulerService, SystemClock};
 use chronos_store::{EmbeddedStore, OpenError, Retention, Tuning};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -77,6 +77,10 @@ impl Daemon {
         info!(store = %config.store, "Store opened");
         let ServeConfig { listen, scheduler, limits, .. } = config;
         let clock = Arc::new(SystemClock::new());
+        let orphans = store.reap_orphans(clock.now()).await.map_err(Error::Store)?;
+        if !orphans.is_empty() {
+            warn!(runs = orphans.len(), "Runs ended that a process before this one left");
+        }
         let service = Arc::new(SchedulerService::with_store(scheduler, store.clone(), clock)?);
         register(&service).await?;
         let bound = TcpListener::bind(listen).await;

@@ -81,8 +81,8 @@ impl Probes {
     }
 
     async fn readiness(&self) -> Readiness {
-        let store = match tokio::time::timeout(PATIENCE, self.service.store().stats()).await {
-            Ok(Ok(_)) => "ok".into(),
+        let store = match tokio::time::timeout(PATIENCE, self.service.store().ready()).await {
+            Ok(Ok(())) => "ok".into(),
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
         };

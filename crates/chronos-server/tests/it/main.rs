@@ -7,11 +7,14 @@
 
 mod client;
 mod config;
+mod crash;
 mod daemon;
 mod describe;
 mod manual;
+mod mount;
 mod next;
 mod refusals;
+mod serving;
 
 use std::process::{Command, Output, Stdio};
 

@@ -167,12 +167,29 @@ impl Step<'_> {
                 next = Some(next.map_or(at, |next: Timestamp| next.min(at)));
             }
         }
+        let (ended, more) = self.end_all(expired, limit)?;
+        Ok(Reaped { ended, next: if more { Some(self.now) } else { next } })
+    }
+
+    /// Ends up to `limit` running executions as lost, whatever their leases say.
+    pub(super) fn reap_orphans(&mut self, limit: usize) -> Result<Vec<Execution>> {
+        let running = self.state.index.running();
+        let orphans = running.map(|execution| (execution.id, Ending::Stuck)).collect();
+        self.end_all(orphans, limit).map(|(ended, _)| ended)
+    }
+
+    /// Ends up to `limit` of these executions; says whether some are left.
+    fn end_all(
+        &mut self,
+        mut ends: Vec<(ExecutionId, Ending)>,
+        limit: usize,
+    ) -> Result<(Vec<Execution>, bool)> {
         // The order must not hang on that of a hash table: the same history replays the same way.
-        expired.sort_by_key(|(id, _)| *id);
-        let mut expired = expired.into_iter();
-        let mut reaped = Reaped::default();
-        while reaped.ended.len() < limit {
-            let Some((id, ending)) = expired.next() else {
+        ends.sort_by_key(|(id, _)| *id);
+        let mut ends = ends.into_iter();
+        let mut ended = Vec::new();
+        while ended.len() < limit {
+            let Some((id, ending)) = ends.next() else {
                 break;
             };
             let Some(execution) = self.state.index.live(id).cloned() else {
@@ -180,11 +197,10 @@ impl Step<'_> {
             };
             // What follows from its end is not known while its job cannot be read.
             if readable(self.exists(execution.job))?.is_ok() {
-                reaped.ended.push(self.conclude(id, ending, Report::at(self.now))?);
+                ended.push(self.conclude(id, ending, Report::at(self.now))?);
             }
         }
-        reaped.next = expired.next().map_or(next, |_| Some(self.now));
-        Ok(reaped)
+        Ok((ended, ends.next().is_some()))
     }
 
     pub(super) fn cancel_execution(&mut self, id: ExecutionId, cause: CancelCause) -> Result<()> {

@@ -15,6 +15,7 @@ mod syncer;
 
 use std::fmt;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
@@ -52,6 +53,9 @@ impl Retention {
     }
 }
 
+/// Orphans that one step ends.
+const ORPHANS_PER_STEP: usize = 256;
+
 /// A store inside the process, over an engine of one's choice.
 pub struct EmbeddedStore {
     /// The state's engine, for what takes long and must not hold up the verbs.
@@ -60,6 +64,8 @@ pub struct EmbeddedStore {
     hooks: RwLock<Vec<WakeHook>>,
     /// Makes steps durable before they are acknowledged, if the engine keeps anything.
     syncer: Option<Syncer>,
+    /// Whether the last step that wrote anything could not be kept.
+    failed: AtomicBool,
 }
 
 impl EmbeddedStore {
@@ -71,7 +77,8 @@ impl EmbeddedStore {
     pub(crate) fn over(kv: Arc<dyn Kv>, retention: Retention) -> Result<Self> {
         let state = State::open(kv.clone(), retention)?;
         let syncer = Syncer::start(&kv)?;
-        Ok(Self { kv, state: Mutex::new(state), hooks: RwLock::default(), syncer })
+        let (state, failed) = (Mutex::new(state), AtomicBool::new(false));
+        Ok(Self { kv, state, hooks: RwLock::default(), syncer, failed })
     }
 
     pub(crate) fn kv(&self) -> &dyn Kv {
@@ -81,6 +88,22 @@ impl EmbeddedStore {
     /// An empty store in memory.
     pub fn memory(retention: Retention) -> Result<Self> {
         Self::open(MemoryKv::new(), retention)
+    }
+
+    /// Ends every running execution as lost and queues what follows; gives back what it ended.
+    ///
+    /// For whoever alone has the store and has handed out nothing of it yet: then every lease in it is
+    /// that of a process that is gone, and need not be waited out.
+    pub async fn reap_orphans(&self, now: Timestamp) -> Result<Vec<Execution>> {
+        let mut orphans = Vec::new();
+        loop {
+            let ended = self.step(now, |step| step.reap_orphans(ORPHANS_PER_STEP)).await?;
+            let more = ended.len() == ORPHANS_PER_STEP;
+            orphans.extend(ended);
+            if !more {
+                return Ok(orphans);
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -105,11 +128,26 @@ impl EmbeddedStore {
         now: Timestamp,
         verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (value, ticket) = self.commit(now, verb)?;
+        let (value, ticket) = self.commit(now, verb).inspect_err(|error| {
+            if matches!(error, Error::Unavailable(_)) {
+                self.failed.store(true, Ordering::SeqCst);
+            }
+        })?;
         if let (Some(syncer), Some(ticket)) = (&self.syncer, ticket) {
-            syncer.synced(ticket).await?;
+            let synced = syncer.synced(ticket).await;
+            self.failed.store(synced.is_err(), Ordering::SeqCst);
+            synced?;
         }
         Ok(value)
+    }
+
+    /// Writes what is there already, as a step of its own.
+    async fn write_again(&self) -> Result<()> {
+        let newest = |step: &mut Step<'_>| {
+            let token = step.state.token.0;
+            step.put(&Key::Token, &token)
+        };
+        self.step(Timestamp::EPOCH, newest).await
     }
 
     fn commit<T>(
@@ -295,6 +333,18 @@ impl Store for EmbeddedStore {
             let (jobs, paused) = (state.index.jobs, state.index.paused());
             Ok(Stats { jobs, paused, queued, running, bytes: state.kv.size() })
         })
+    }
+
+    async fn ready(&self) -> Result<()> {
+        self.read(|_| Ok(()))?;
+        if !self.failed.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        match self.write_again().await {
+            Ok(()) => Ok(()),
+            // An engine that failed is opened again by a write, and takes the next.
+            Err(_) => self.write_again().await,
+        }
     }
 
     async fn flush(&self) -> Result<()> {

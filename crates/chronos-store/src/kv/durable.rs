@@ -168,11 +168,28 @@ impl<T: Tables> DurableKv<T> {
     }
 
     fn with<V>(&self, read: impl FnOnce(&T) -> Result<V>) -> super::Result<V> {
+        if self.tables().is_none() {
+            self.reopen()?;
+        }
         let tables = self.tables();
         let Some(tables) = tables.as_ref() else {
             return Err(Error("the store is closed since a write failed".into()));
         };
         read(tables).map_err(|failure| Error(failure.text()))
+    }
+
+    /// Opens the files for a reader who finds them closed: whoever writes reads first, so that waiting
+    /// for the next write would be waiting for ever.
+    fn reopen(&self) -> super::Result<()> {
+        let mut writer = self.writer();
+        if let Some(text) = &writer.halted {
+            return Err(Error(text.clone()));
+        }
+        if self.tables().is_some() {
+            return Ok(());
+        }
+        let error = self.resume(&mut writer);
+        if self.tables().is_some() { Ok(()) } else { Err(error) }
     }
 
     /// Writes out what is in memory if that is much.
@@ -246,7 +263,9 @@ impl<T: Tables> Kv for DurableKv<T> {
             return Err(self.resume(&mut writer));
         }
         let count = writer.count + 1;
-        match self.tables().as_ref().map(|tables| tables.commit(&batch, count)) {
+        // Bound first: in the match itself the files would stay locked while they are opened again.
+        let committed = self.tables().as_ref().map(|tables| tables.commit(&batch, count));
+        match committed {
             Some(Ok(())) => {
                 writer.count = count;
                 self.make_room(&writer);

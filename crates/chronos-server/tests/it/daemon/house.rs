@@ -90,7 +90,7 @@ impl House {
     }
 }
 
-pub(super) async fn client(address: SocketAddr) -> SchedulerClient<Channel> {
+pub(crate) async fn client(address: SocketAddr) -> SchedulerClient<Channel> {
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
     SchedulerClient::new(soon(endpoint.connect()).await.unwrap())
 }
@@ -135,7 +135,7 @@ pub(super) async fn raw(address: SocketAddr, request: &str) -> String {
 }
 
 /// The status line's code and the body of the answer to a GET.
-pub(super) async fn get(address: SocketAddr, path: &str) -> (u16, String) {
+pub(crate) async fn get(address: SocketAddr, path: &str) -> (u16, String) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     split(&raw(address, &request).await)
 }

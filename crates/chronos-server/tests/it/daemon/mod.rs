@@ -3,7 +3,7 @@
 mod creating;
 mod executing;
 mod guarding;
-mod house;
+pub(crate) mod house;
 mod listing;
 mod probing;
 mod process;
@@ -21,7 +21,7 @@ use chronos_server::proto::target::Kind;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The answer, within bounds.
-async fn soon<T>(future: impl Future<Output = T>) -> T {
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("it is answered in time")
 }
 

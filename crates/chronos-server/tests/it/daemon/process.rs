@@ -1,9 +1,6 @@
 //! The real process: how it starts, what it says, and how signals end it.
 
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use chronos_server::proto::target::Kind;
 use chronos_server::proto::{
@@ -11,83 +8,17 @@ use chronos_server::proto::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
 
 use super::house::client;
 use super::{hourly, soon};
-use crate::{command, refusal};
+use crate::refusal;
+use crate::serving::Serving;
 
-/// A serving process and what it logs; killed when the test is over.
-struct Process {
-    child: Child,
-    lines: mpsc::UnboundedReceiver<String>,
-    address: SocketAddr,
-    _data: tempfile::TempDir,
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Process {
-    async fn serve(extra: &[&str]) -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let directory = data.path().join("data").display().to_string();
-        let args = ["serve", "--listen", "127.0.0.1:0", "--data-dir", &directory];
-        let mut command = command(&[&args, extra].concat());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let stderr = child.stderr.take().unwrap();
-        let (sender, lines) = mpsc::unbounded_channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let _ = sender.send(line);
-            }
-        });
-        let address = SocketAddr::from(([0; 4], 0));
-        let mut process = Self { child, lines, address, _data: data };
-        let line = process.line("Listening").await;
-        let port = line.split("127.0.0.1:").nth(1).unwrap();
-        let port: String = port.chars().take_while(char::is_ascii_digit).collect();
-        process.address = format!("127.0.0.1:{port}").parse().unwrap();
-        process
-    }
-
-    /// The first line from here on that says this.
-    async fn line(&mut self, text: &str) -> String {
-        soon(async {
-            let mut seen = Vec::new();
-            while let Some(line) = self.lines.recv().await {
-                if line.contains(text) {
-                    return line;
-                }
-                seen.push(line);
-            }
-            panic!("it ended without \"{text}\": {seen:#?}");
-        })
-        .await
-    }
-
-    fn signal(&self, signal: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", signal, &id]).status().unwrap();
-        assert!(sent.success());
-    }
-
-    /// The exit code, once the process is over.
-    async fn code(&mut self) -> Option<i32> {
-        soon(async {
-            loop {
-                if let Some(status) = self.child.try_wait().unwrap() {
-                    return status.code();
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await
-    }
+/// A serving process over a directory that nobody has used before.
+async fn serve(extra: &[&str]) -> (Serving, SocketAddr, tempfile::TempDir) {
+    let data = tempfile::tempdir().unwrap();
+    let (process, address) = Serving::over(&data.path().join("data"), extra).await;
+    (process, address, data)
 }
 
 /// Begins a request whose end never comes; the process waits a while for it when it stops.
@@ -104,8 +35,8 @@ async fn unending_request(address: SocketAddr) -> TcpStream {
 #[tokio::test]
 async fn a_signal_stops_an_idle_process_in_order_and_at_once() {
     for signal in ["TERM", "INT"] {
-        let mut process = Process::serve(&[]).await;
-        let mut client = client(process.address).await;
+        let (mut process, address, _data) = serve(&[]).await;
+        let mut client = client(address).await;
         let request = GetSchedulerStatusRequest::default();
         let status = soon(client.get_scheduler_status(request)).await.unwrap().into_inner();
         assert!(status.scheduler_running);
@@ -128,10 +59,10 @@ async fn a_signal_stops_an_idle_process_in_order_and_at_once() {
 #[tokio::test]
 async fn a_second_signal_ends_the_process_at_once() {
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
-        let mut process = Process::serve(&[]).await;
-        let _stream = unending_request(process.address).await;
+        let (mut process, address, _data) = serve(&[]).await;
+        let _stream = unending_request(address).await;
         // Answered after the request above, so that is on its way.
-        let mut other = client(process.address).await;
+        let mut other = client(address).await;
         soon(other.get_scheduler_status(GetSchedulerStatusRequest::default())).await.unwrap();
         process.signal("TERM");
         process.line("No more requests accepted").await;
@@ -145,8 +76,8 @@ async fn a_second_signal_ends_the_process_at_once() {
 async fn a_call_under_way_is_dropped_when_the_process_stops() {
     let target = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/slow", target.local_addr().unwrap());
-    let mut process = Process::serve(&["--shutdown-timeout-secs", "20"]).await;
-    let mut client = client(process.address).await;
+    let (mut process, address, _data) = serve(&["--shutdown-timeout-secs", "20"]).await;
+    let mut client = client(address).await;
     let http = Http { url, ..Http::default() };
     let target_spec = Some(Target { kind: Some(Kind::Http(http)) });
     let spec = Some(JobSpec { target: target_spec, ..hourly("slow", "") });

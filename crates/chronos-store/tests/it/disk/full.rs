@@ -1,11 +1,17 @@
 //! A full disk: writes say so, reads go on, and with space writes do.
 
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use chronos_core::store::Error;
+use chronos_core::{Http, JobId, JobSpec, Store};
 use chronos_store::kv::{Batch, Kv};
+use chronos_store::{EmbeddedStore, Retention};
+use tokio::runtime::Runtime;
 
 use super::{Disk, Entries, Mount, as_root, entries};
+use crate::bench::{at, every};
 
 /// A value that does not compress, different for each number.
 fn value(number: u64) -> Vec<u8> {
@@ -91,5 +97,52 @@ pub(crate) fn a_full_disk_refuses_writes_keeps_reads_and_loses_nothing<K: Disk>(
         let mount = Mount::new(directory.path(), "size=24m,mode=700");
         assert_eq!(directory.path().metadata().unwrap().mode() & 0o777, 0o700);
         live_through::<K>(directory.path(), &mount);
+    });
+}
+
+/// Makes jobs until none is taken any more; gives those that were acknowledged.
+fn make_jobs(store: &EmbeddedStore, runtime: &Runtime, from: u64) -> Vec<JobId> {
+    let mut acknowledged = Vec::new();
+    for number in from.. {
+        let job = large_job(number);
+        match runtime.block_on(store.create_job(job, at(0))) {
+            Ok(job) => acknowledged.push(job.spec.id),
+            Err(error) => {
+                assert!(matches!(error, Error::Unavailable(_)), "{error}");
+                return acknowledged;
+            }
+        }
+    }
+    unreachable!("the disk never filled up")
+}
+
+fn large_job(number: u64) -> JobSpec {
+    let http = Http::new("http://127.0.0.1/").unwrap().with_body(value(number)).unwrap();
+    every(&number.to_string(), 10).with_target(http)
+}
+
+pub(crate) fn a_store_that_could_not_be_opened_again_goes_on_as_soon_as_it_can<K: Disk>() {
+    let test = "full::a_store_that_could_not_be_opened_again_goes_on_as_soon_as_it_can";
+    as_root(&format!("{}_on_disk::{test}", K::ENGINE), || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let mount = Mount::new(directory.path(), "size=24m,mode=700");
+        let kv = K::open_in(directory.path()).unwrap();
+        let store = EmbeddedStore::open(kv, Retention::default()).unwrap();
+        let acknowledged = make_jobs(&store, &runtime, 0);
+        mount.change("size=96m");
+        // There is space again, but the files are not where they were.
+        let (engine, away) = (directory.path().join("engine"), directory.path().join("away"));
+        fs::rename(&engine, &away).unwrap();
+        for _ in 0..3 {
+            runtime.block_on(store.create_job(large_job(800_000), at(0))).unwrap_err();
+            runtime.block_on(store.ready()).unwrap_err();
+        }
+        fs::rename(&away, &engine).unwrap();
+        runtime.block_on(store.ready()).unwrap();
+        runtime.block_on(store.create_job(large_job(900_000), at(0))).unwrap();
+        for job in acknowledged {
+            runtime.block_on(store.job(job)).unwrap();
+        }
     });
 }

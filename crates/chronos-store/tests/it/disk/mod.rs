@@ -103,6 +103,7 @@ macro_rules! promises {
             }
             full {
                 a_full_disk_refuses_writes_keeps_reads_and_loses_nothing,
+                a_store_that_could_not_be_opened_again_goes_on_as_soon_as_it_can,
             }
             backup {
                 a_backup_under_writers_restores_to_a_consistent_store,

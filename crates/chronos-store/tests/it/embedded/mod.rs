@@ -3,6 +3,8 @@
 
 mod damage;
 mod faults;
+mod orphans;
+mod readiness;
 mod retention;
 mod syncing;
 
