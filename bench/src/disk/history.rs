@@ -1,0 +1,68 @@
+//! What a run costs when ten million are over, against an empty store.
+
+use std::path::Path;
+
+use chronos_store::Retention;
+
+use super::throughput::{JOBS, Spent, spend};
+use super::{begin, directory, open, open_unsynced};
+use crate::report::{Figure, Goal};
+use crate::workload::{create, every_second, run};
+
+/// Seconds of the past, in each of which all jobs ran.
+const PAST: u64 = 1_000;
+/// Seconds that are measured, and how often; the best counts.
+const SECONDS: u64 = 20;
+const TRIES: u64 = 3;
+/// Runs that go through one step while the past is made.
+const BULK: usize = 2_048;
+
+pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
+    let runs = JOBS as f64 * SECONDS as f64;
+    let empty = directory()?;
+    let store = open(empty.path(), Retention::default())?;
+    create(&*store, every_second(JOBS)?).await?;
+    drop(store);
+    let fresh = cheapest(empty.path(), 1).await?;
+    drop(empty);
+    let full = directory()?;
+    let made = make_past(full.path()).await?;
+    let aged = cheapest(full.path(), PAST + 1).await?;
+    let each = |spent: f64| spent / runs * 1e6;
+    Ok(vec![
+        Figure::new("10,000,000 past runs: made in", made, "s", Goal::None),
+        Figure::new("a run, nothing past: wall", each(fresh.wall), "µs", Goal::None),
+        Figure::new("a run, nothing past: CPU", each(fresh.cpu), "µs", Goal::None),
+        Figure::new("a run, 10,000,000 past: wall", each(aged.wall), "µs", Goal::None),
+        Figure::new("a run, 10,000,000 past: CPU", each(aged.cpu), "µs", Goal::None),
+        Figure::new("past ÷ nothing past: wall", aged.wall / fresh.wall, "×", Goal::AtMost(1.3)),
+        Figure::new("past ÷ nothing past: CPU", aged.cpu / fresh.cpu, "×", Goal::AtMost(1.3)),
+    ])
+}
+
+/// Makes the past by the store's own verbs, without syncs; says in how many seconds.
+async fn make_past(path: &Path) -> anyhow::Result<f64> {
+    let begun = begin();
+    let store = open_unsynced(path, Retention::default())?;
+    create(&*store, every_second(JOBS)?).await?;
+    for part in 0..10 {
+        let (from, to) = (part * PAST / 10, (part + 1) * PAST / 10);
+        run(&store, JOBS, from + 1..to + 1, BULK).await?;
+        let made = to * JOBS as u64;
+        eprintln!("{made} runs made in {:.0} s", begun.elapsed().as_secs_f64());
+    }
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// The least that `SECONDS` of runs from the given second on take.
+async fn cheapest(path: &Path, from: u64) -> anyhow::Result<Spent> {
+    let store = open(path, Retention::default())?;
+    let mut best = Spent { wall: f64::INFINITY, cpu: f64::INFINITY };
+    for number in 0..TRIES {
+        let from = from + number * SECONDS;
+        let spent = spend(&store, from..from + SECONDS).await?;
+        eprintln!("{from}: {:.2} s, {:.2} CPU s", spent.wall, spent.cpu);
+        best = Spent { wall: best.wall.min(spent.wall), cpu: best.cpu.min(spent.cpu) };
+    }
+    Ok(best)
+}
