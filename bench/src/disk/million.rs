@@ -40,8 +40,9 @@ pub(crate) async fn load(path: &Path) -> anyhow::Result<Vec<Figure>> {
     let mut made = 0;
     while made < JOBS {
         let part = (made..made + JOBS / 10).map(|number| {
-            let first = at(FIRST_DUE + (number % (JOBS / DUE)) as u64);
-            Ok(spec(number, Schedule::interval(every, first)?))
+            // The first slot is an interval later.
+            let from = at(FIRST_DUE + (number % (JOBS / DUE)) as u64).before(every);
+            Ok(spec(number, Schedule::interval(every, from)?))
         });
         create(&*store, part.collect::<anyhow::Result<Vec<_>>>()?).await?;
         made += JOBS / 10;
@@ -56,11 +57,9 @@ pub(crate) async fn run(path: &Path) -> anyhow::Result<Vec<Figure>> {
     let store = open(path, retention())?;
     let start = begun.elapsed().as_secs_f64();
     let each = (resident_bytes()? - memory) / JOBS as f64;
-    let first = store.jobs(None, 1).await?;
-    let first = first.first().and_then(chronos_core::Job::due_at).context("no job is due")?;
-    eprintln!("opened in {start:.2} s, {each:.0} bytes a job; first due at {first}");
-    let before = at(FIRST_DUE).before(Duration::from_millis(500));
-    let lags = live::lags(store, before, SECONDS).await?;
+    eprintln!("opened in {start:.2} s, {each:.0} bytes a job");
+    let first = store.fire_due(at(0), 0, None).await?.next.context("no job is due")?;
+    let lags = live::lags(store, first.before(Duration::from_millis(500)), SECONDS).await?;
     let expected = (SECONDS as usize - 1) * DUE;
     ensure!(lags.len() >= expected, "{} of {expected} runs began", lags.len());
     let share = |share| percentile(&lags, share);
