@@ -60,8 +60,8 @@ pub(crate) async fn run(path: &Path) -> anyhow::Result<Vec<Figure>> {
     eprintln!("opened in {start:.2} s, {each:.0} bytes a job");
     let first = store.fire_due(at(0), 0, None).await?.next.context("no job is due")?;
     let lags = live::lags(store, first.before(Duration::from_millis(500)), SECONDS).await?;
-    let expected = (SECONDS as usize - 1) * DUE;
-    ensure!(lags.len() >= expected, "{} of {expected} runs began", lags.len());
+    let (begun, expected) = (lags.len() as u64, (SECONDS - 1) * DUE as u64);
+    ensure!(begun >= expected, "{begun} of {expected} runs began");
     let share = |share| percentile(&lags, share);
     Ok(vec![
         Figure::new("a million jobs: start-up", start, "s", Goal::AtMost(5.0)),
