@@ -2,19 +2,23 @@
 //! own so that memory and CPU are that scenario's alone.
 
 mod core;
+mod disk;
 mod fleet;
 mod peer;
 mod process;
 mod report;
 mod store;
+mod workload;
 
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail};
 use report::Report;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 5] = ["core", "store", "registration", "herd", "peer-herd"];
+const SCENARIOS: [&str; 8] =
+    ["core", "store", "registration", "herd", "peer-herd", "throughput", "million", "history"];
 
 fn main() -> anyhow::Result<ExitCode> {
     let scenario = std::env::args().nth(1);
@@ -35,8 +39,18 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "registration" => runtime()?.block_on(fleet::registration()),
         "herd" => runtime()?.block_on(fleet::herd()),
         "peer-herd" => runtime()?.block_on(peer::herd()),
+        "throughput" => runtime()?.block_on(disk::throughput()),
+        "million" => disk::million(),
+        "million-load" => runtime()?.block_on(disk::million_load(Path::new(&place()?))),
+        "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
+        "history" => runtime()?.block_on(disk::history()),
         other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }
+}
+
+/// The directory that a part of a scenario is given.
+fn place() -> anyhow::Result<std::ffi::OsString> {
+    std::env::args_os().nth(2).context("a part of a scenario needs a directory")
 }
 
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
@@ -48,11 +62,11 @@ fn run_all() -> anyhow::Result<ExitCode> {
     let mut report = Report::default();
     for scenario in SCENARIOS {
         eprintln!("measuring {scenario} …");
-        let output = Command::new(&program).arg(scenario).output()?;
+        let output = Command::new(&program).arg(scenario).stderr(Stdio::inherit()).output()?;
         if !output.status.success() {
-            bail!("{scenario} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+            bail!("{scenario} failed");
         }
-        report.read(&String::from_utf8_lossy(&output.stdout))?;
+        report.add(report::read(&String::from_utf8_lossy(&output.stdout))?);
     }
     report.compare_with_peer();
     Ok(if report.print() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -54,26 +54,33 @@ pub(crate) struct Report {
     figures: Vec<Figure>,
 }
 
-const UNITS: [&str; 8] = ["ns", "ms", "jobs/s", "bytes", "%", "runs", "×", "CPU s"];
+const UNITS: [&str; 11] =
+    ["ns", "µs", "ms", "s", "jobs/s", "runs/s", "bytes", "%", "runs", "×", "CPU s"];
+
+/// The figures that a scenario's process hands over.
+pub(crate) fn read(lines: &str) -> anyhow::Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for line in lines.lines() {
+        let fields: Vec<_> = line.split('\t').collect();
+        let [name, value, unit, kind, limit] = fields[..] else {
+            continue;
+        };
+        let limit: f64 = limit.parse()?;
+        let goal = match kind {
+            "most" => Goal::AtMost(limit),
+            "least" => Goal::AtLeast(limit),
+            _ => Goal::None,
+        };
+        let known = UNITS.iter().find(|known| **known == unit);
+        let unit = *known.with_context(|| format!("unknown unit {unit}"))?;
+        figures.push(Figure::new(name, value.parse()?, unit, goal));
+    }
+    Ok(figures)
+}
 
 impl Report {
-    pub(crate) fn read(&mut self, lines: &str) -> anyhow::Result<()> {
-        for line in lines.lines() {
-            let fields: Vec<_> = line.split('\t').collect();
-            let [name, value, unit, kind, limit] = fields[..] else {
-                continue;
-            };
-            let limit: f64 = limit.parse()?;
-            let goal = match kind {
-                "most" => Goal::AtMost(limit),
-                "least" => Goal::AtLeast(limit),
-                _ => Goal::None,
-            };
-            let known = UNITS.iter().find(|known| **known == unit);
-            let unit = *known.with_context(|| format!("unknown unit {unit}"))?;
-            self.figures.push(Figure::new(name, value.parse()?, unit, goal));
-        }
-        Ok(())
+    pub(crate) fn add(&mut self, figures: Vec<Figure>) {
+        self.figures.extend(figures);
     }
 
     /// Adds how many times better the scheduler is than its peer at the same workload.

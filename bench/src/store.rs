@@ -3,41 +3,26 @@
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use chronos_core::execution::Report;
-use chronos_core::plan::Ending;
-use chronos_core::schedule::{Schedule, Zone};
-use chronos_core::store::{Finish, Store, Taker};
-use chronos_core::{JobId, JobSpec, Timestamp, WorkerId};
+use chronos_core::Store as _;
 use chronos_store::{EmbeddedStore, Retention};
 
 use crate::fleet::HERD;
 use crate::report::{Figure, Goal};
+use crate::workload::{BATCH, at, create, ends, every_second, taker};
 
-/// Executions that go through one step, as in an engine.
-const BATCH: usize = 256;
 /// Rounds of the whole herd.
-const ROUNDS: u32 = 20;
+const ROUNDS: u64 = 20;
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
     let retention =
         Retention { executions_per_job: NonZeroU32::new(100), audit_events: Some(10_000) };
     let store = EmbeddedStore::memory(retention)?;
-    let start = Timestamp::EPOCH.after(Duration::from_hours(24 * 20_000));
-    for number in 0..HERD {
-        let mut chance = [0; 10];
-        chance[2..]
-            .copy_from_slice(&(number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-        let schedule = Schedule::cron("* * * * * *", Zone::UTC)?;
-        let spec =
-            JobSpec::new(JobId::new(start, chance), &format!("herd-{number}"), schedule, start);
-        store.create_job(spec, start).await?;
-    }
-    let taker =
-        Taker { worker: WorkerId::new("measured"), lease: Duration::from_secs(30), room: BATCH };
+    create(&store, every_second(HERD)?).await?;
+    let taker = taker(BATCH);
     let mut spent = [Duration::ZERO; 2];
     for round in 1..=ROUNDS {
-        let now = start.after(Duration::from_secs(u64::from(round)));
+        let now = at(round);
         let begun = Instant::now();
         let mut claims = Vec::new();
         loop {
@@ -50,16 +35,11 @@ pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
         spent[0] += begun.elapsed();
         let begun = Instant::now();
         for batch in claims.chunks(BATCH) {
-            let finishes = batch.iter().map(|claim| Finish {
-                hold: claim.hold,
-                ending: Ending::Success,
-                report: Report::at(now),
-            });
-            store.finish(finishes.collect(), now).await?;
+            store.finish(ends(batch, now), now).await?;
         }
         spent[1] += begun.elapsed();
     }
-    let runs = f64::from(ROUNDS) * HERD as f64;
+    let runs = ROUNDS as f64 * HERD as f64;
     let verbs = ["fire and take", "finish"].into_iter().zip(spent);
     let figures = verbs.map(|(verb, spent)| {
         Figure::new(

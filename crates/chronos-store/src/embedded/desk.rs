@@ -68,17 +68,17 @@ impl Desks {
         self.seats.len()
     }
 
-    /// Clears every desk with nothing but copies on it.
-    pub(super) fn clear_idle(&mut self) {
+    /// Clears every desk that is not to be kept.
+    pub(super) fn keep_only(&mut self, keep: impl Fn(JobId, &Desk) -> bool) {
         self.last.set(None);
         let Self { seats, room, free, .. } = self;
-        seats.retain(|_, seat| {
-            let busy = room[*seat].as_ref().is_some_and(|desk| desk.is_busy());
-            if !busy {
+        seats.retain(|job, seat| {
+            let kept = room[*seat].as_ref().is_some_and(|desk| keep(*job, desk));
+            if !kept {
                 room[*seat] = None;
                 free.push(*seat);
             }
-            busy
+            kept
         });
     }
 }

@@ -81,6 +81,7 @@ impl State {
             return Ok(());
         }
         let mut index = Index::default();
+        let mut due = Vec::new();
         self.each(Table::Standing, |key, value| {
             let Some(job) = job_in(key) else {
                 return Ok(());
@@ -88,7 +89,7 @@ impl State {
             index.jobs += 1;
             // A record that cannot be read is set aside; its job is named when it is asked for.
             if let Ok(record) = decode::<StandingRecord>(value) {
-                index.move_due(job, None, record.place.due);
+                due.extend(record.place.due.map(|at| (at, job)));
                 index.set_paused(job, record.standing.paused.is_some());
                 if let Some(live) = record.live {
                     index.put_live(live, Home::Job);
@@ -96,6 +97,7 @@ impl State {
             }
             Ok(())
         })?;
+        index.set_due(due);
         self.each(Table::Live, |_, value| {
             index.put_live(decode::<Execution>(value)?, Home::Own);
             Ok(())

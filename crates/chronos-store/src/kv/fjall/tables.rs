@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use chronos_core::store::{Compacted, CompactionProgress};
+use fjall::compaction::Leveled;
 use fjall::{AbstractTree as _, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use fjall::{Iter, LsmError, Readable as _};
 use rustc_hash::FxHashSet;
@@ -28,13 +29,20 @@ pub(super) const COUNT: &[u8] = b"batches";
 const TABLES: &[u8] = b"tables";
 
 /// How much of all tables may be in memory before it is written out.
-const BUFFER: u64 = 16 << 20;
+const BUFFER: u64 = 32 << 20;
 /// The engine itself never writes out: it would do so table by table, and then nobody could say which
 /// batches need no journal any more.
 const NEVER: u64 = u64::MAX;
 const FILES: usize = 128;
 /// One thread writes memtables out and one merges tables.
 const WORKERS: usize = 2;
+
+/// Tables of a keyspace that gather before they are merged with older ones. The past is filed by job, so
+/// that whatever is new lies between everything older: each merge writes all of the next level anew,
+/// and must be worth it.
+const GATHERED: u8 = 12;
+/// The largest that merged tables become.
+const TABLE: u64 = 32 << 20;
 
 /// Writers wait in steps of this while the engine is behind, up to ten seconds in all.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -290,5 +298,9 @@ fn name(first: u8) -> String {
 }
 
 fn options() -> KeyspaceCreateOptions {
-    KeyspaceCreateOptions::default().max_memtable_size(NEVER).manual_journal_persist(true)
+    let merging = Leveled::default().with_l0_threshold(GATHERED).with_table_target_size(TABLE);
+    KeyspaceCreateOptions::default()
+        .max_memtable_size(NEVER)
+        .manual_journal_persist(true)
+        .compaction_strategy(Arc::new(merging))
 }

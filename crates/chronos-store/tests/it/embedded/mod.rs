@@ -1,6 +1,7 @@
 //! What the embedded store promises beyond the port: when its engine fails, when a record is damaged,
-//! when it keeps only part of the past, and when it acknowledges a step.
+//! when it keeps only part of the past, when it acknowledges a step, and what it reads ahead.
 
+mod ahead;
 mod damage;
 mod faults;
 mod orphans;

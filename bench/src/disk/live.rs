@@ -1,0 +1,182 @@
+//! A real engine over a store: as many runs as it can make, or what comes due at its time.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use async_trait::async_trait;
+use chronos_core::job::Target;
+use chronos_core::store::{Claim, Planned, Store};
+use chronos_core::{Execution, JobSpec, Timestamp, WorkerId};
+use chronos_engine::run::{Engine, EngineConfig, Handlers, Observer};
+use chronos_engine::{CancellationToken, Clock, Handler, IntoHandler, JobContext};
+use tokio::sync::Notify;
+
+use super::begin;
+use crate::workload::at;
+
+/// A clock that can be told to go on to the next second.
+#[derive(Debug)]
+struct Hurried {
+    started: Instant,
+    origin: Timestamp,
+    skipped: AtomicI64,
+    skips: Notify,
+}
+
+impl Hurried {
+    fn starting_at(origin: Timestamp) -> Arc<Self> {
+        let skipped = AtomicI64::new(0);
+        Arc::new(Self { started: begin(), origin, skipped, skips: Notify::new() })
+    }
+
+    fn skip_to_next_second(&self) {
+        let rest = 1_000_000 - self.now().as_micros().rem_euclid(1_000_000);
+        self.skipped.fetch_add(rest, Ordering::SeqCst);
+        self.skips.notify_waiters();
+    }
+}
+
+#[async_trait]
+impl Clock for Hurried {
+    fn now(&self) -> Timestamp {
+        let shown = self.origin.after(self.monotonic()).as_micros();
+        Timestamp::from_micros(shown + self.skipped.load(Ordering::SeqCst))
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    async fn sleep_until(&self, at: Timestamp) {
+        let skips = self.skips.notified();
+        tokio::select! {
+            () = tokio::time::sleep(at.since(self.now())) => {}
+            () = skips => {}
+        }
+    }
+}
+
+/// One handler for every job.
+struct Everyone(Arc<dyn Handler>);
+
+impl Handlers for Everyone {
+    fn handler(&self, _: &Target) -> Option<Arc<dyn Handler>> {
+        Some(self.0.clone())
+    }
+}
+
+fn start(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    handler: Arc<dyn Handler>,
+    observer: Arc<dyn Observer>,
+) -> Engine {
+    let config = EngineConfig::new(WorkerId::new("measured"));
+    let handlers = Arc::new(Everyone(handler));
+    Engine::start(config, store, clock, handlers, observer, CancellationToken::new())
+}
+
+/// Lets each second begin when nearly all runs of the one before are over.
+struct Hurry {
+    clock: Arc<Hurried>,
+    jobs: u64,
+    seconds: u64,
+    planned: AtomicU64,
+    ended: AtomicU64,
+    second: AtomicU64,
+    over: Notify,
+}
+
+impl Hurry {
+    fn go_on(&self) {
+        let (planned, ended) =
+            (self.planned.load(Ordering::SeqCst), self.ended.load(Ordering::SeqCst));
+        let second = self.second.load(Ordering::SeqCst);
+        let all = self.jobs * second;
+        if ended >= self.jobs * self.seconds {
+            self.over.notify_one();
+        } else if second < self.seconds && planned >= all && ended + self.jobs / 4 >= all {
+            let next = second + 1;
+            let mine = Ordering::SeqCst;
+            if self.second.compare_exchange(second, next, mine, mine).is_ok() {
+                self.clock.skip_to_next_second();
+            }
+        }
+    }
+}
+
+impl Observer for Hurry {
+    fn planned(&self, planned: &[Planned]) {
+        self.planned.fetch_add(planned.len() as u64, Ordering::SeqCst);
+        self.go_on();
+    }
+
+    fn started(&self, _: &[Claim]) {}
+
+    fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        self.ended.fetch_add(ended.len() as u64, Ordering::SeqCst);
+        self.go_on();
+    }
+
+    fn lost(&self, _: &JobSpec) {}
+}
+
+/// Seconds that an engine takes for the runs of jobs that fire in every second.
+pub(super) async fn herd(store: Arc<dyn Store>, jobs: usize, seconds: u64) -> anyhow::Result<f64> {
+    let clock = Hurried::starting_at(at(0).after(Duration::from_millis(1)));
+    let hurry = Arc::new(Hurry {
+        clock: clock.clone(),
+        jobs: jobs as u64,
+        seconds,
+        planned: AtomicU64::new(0),
+        ended: AtomicU64::new(0),
+        second: AtomicU64::new(0),
+        over: Notify::new(),
+    });
+    let begun = begin();
+    let engine = start(store, clock, (|| async {}).into_handler(), hurry.clone());
+    hurry.go_on();
+    hurry.over.notified().await;
+    let took = begun.elapsed().as_secs_f64();
+    let most = hurry.planned.load(Ordering::SeqCst);
+    engine.stop(Duration::from_secs(10)).await;
+    // A slow machine may let a second pass by itself; a run that was skipped would never end.
+    ensure!(most <= hurry.jobs * (seconds + 1), "{most} plans are too many");
+    Ok(took)
+}
+
+/// The start lags in milliseconds of what comes due from `from` on, sorted; those of the first second,
+/// in which the engine begins, are left out.
+pub(super) async fn lags(
+    store: Arc<dyn Store>,
+    from: Timestamp,
+    seconds: u64,
+) -> anyhow::Result<Vec<f64>> {
+    struct Silent;
+    impl Observer for Silent {
+        fn planned(&self, _: &[Planned]) {}
+        fn started(&self, _: &[Claim]) {}
+        fn ended(&self, _: &[(Arc<JobSpec>, Execution)]) {}
+        fn lost(&self, _: &JobSpec) {}
+    }
+    let clock = Hurried::starting_at(from);
+    let lags = Arc::new(Mutex::new(Vec::new()));
+    let (noted, shown) = (lags.clone(), clock.clone());
+    let counted_from = from.after(Duration::from_secs(1));
+    let handler = move |context: JobContext| {
+        let slot = Timestamp::from(context.scheduled_for());
+        if slot >= counted_from {
+            let lag = shown.now().since(slot).as_secs_f64() * 1_000.0;
+            noted.lock().unwrap_or_else(PoisonError::into_inner).push(lag);
+        }
+        async {}
+    };
+    let engine = start(store, clock, handler.into_handler(), Arc::new(Silent));
+    tokio::time::sleep(Duration::from_secs(seconds + 1)).await;
+    engine.stop(Duration::from_secs(10)).await;
+    let mut lags = std::mem::take(&mut *lags.lock().unwrap_or_else(PoisonError::into_inner));
+    lags.sort_by(f64::total_cmp);
+    Ok(lags)
+}
