@@ -42,6 +42,11 @@ impl Kv for Units {
         self.kv.sync()
     }
 
+    // A sync is waited for on a thread that knows nothing of virtual time.
+    fn is_durable(&self) -> bool {
+        false
+    }
+
     fn compact(&self, watch: CompactionWatch<'_>) -> kv::Result<Compacted> {
         let mut compacted = Compacted { units: 5, ..Compacted::default() };
         for unit in 1..=5 {
