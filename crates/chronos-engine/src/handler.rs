@@ -9,11 +9,13 @@ use chrono::{DateTime, Utc};
 use chronos_core::execution::{Failure, Response, Token, Trigger};
 use chronos_core::job::Target;
 use chronos_core::plan::Ending;
-use chronos_core::store::{self, Hold, Store};
+use chronos_core::store::{self, Hold};
 use chronos_core::{Execution, ExecutionId, JobId, JobSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
+
+use crate::run::{Shared, Task};
 
 /// What a job logs beyond this is dropped.
 const MAX_LOG: usize = 64 * 1024;
@@ -209,41 +211,41 @@ impl IntoHandler<Arc<dyn Handler>> for Arc<dyn Handler> {
 #[derive(Clone)]
 pub struct JobContext(Arc<Inner>);
 
+/// The engine of runs that begin together. They count who holds it in a place of their own: threads
+/// that begin and end runs at once would slow each other down at a common one.
+pub(crate) type Crew = Arc<Shared>;
+
 struct Inner {
     spec: Arc<JobSpec>,
     execution: Execution,
     hold: Hold,
-    /// The parent of the run's token.
-    runs: Arc<CancellationToken>,
+    engine: Arc<Crew>,
     /// Made when someone first asks for it: most runs end before anyone does.
     token: OnceLock<CancellationToken>,
-    store: Arc<dyn Store>,
+    task: Task,
     log: Mutex<String>,
     response: Mutex<Option<Arc<Response>>>,
 }
 
 impl JobContext {
-    pub(crate) fn new(
-        claim: store::Claim,
-        runs: Arc<CancellationToken>,
-        store: Arc<dyn Store>,
-    ) -> Self {
+    pub(crate) fn new(claim: store::Claim, engine: Arc<Crew>) -> Self {
         let store::Claim { spec, execution, hold } = claim;
-        let (token, log, response) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { spec, execution, hold, runs, token, store, log, response }))
+        let (token, task) = (OnceLock::new(), Task::default());
+        let (log, response) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { spec, execution, hold, engine, token, task, log, response }))
     }
 
     /// Cancelled when the run should stop: checkpoint and return soon.
     #[must_use]
     pub fn token(&self) -> &CancellationToken {
-        self.0.token.get_or_init(|| self.0.runs.child_token())
+        self.0.token.get_or_init(|| self.0.engine.runs.child_token())
     }
 
     /// Whether the run should stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let own = self.0.token.get();
-        own.is_some_and(CancellationToken::is_cancelled) || self.0.runs.is_cancelled()
+        own.is_some_and(CancellationToken::is_cancelled) || self.0.engine.runs.is_cancelled()
     }
 
     /// The job's name.
@@ -262,6 +264,22 @@ impl JobContext {
     #[must_use]
     pub fn target(&self) -> &Target {
         &self.0.spec.target
+    }
+
+    pub(crate) fn spec(&self) -> &Arc<JobSpec> {
+        &self.0.spec
+    }
+
+    pub(crate) fn hold(&self) -> Hold {
+        self.0.hold
+    }
+
+    pub(crate) fn engine(&self) -> &Shared {
+        &self.0.engine
+    }
+
+    pub(crate) fn task(&self) -> &Task {
+        &self.0.task
     }
 
     /// The token of the claim that this run goes back to: larger than that of any earlier claim, so
@@ -306,12 +324,12 @@ impl JobContext {
     /// Keeps something for the job's next run, or for the next attempt after a crash. Fails with
     /// [`store::Error::LeaseLost`] when the run is no longer this one's to make.
     pub async fn save_checkpoint(&self, checkpoint: impl Into<Vec<u8>>) -> store::Result<()> {
-        self.0.store.save_checkpoint(&self.0.hold, checkpoint.into()).await
+        self.0.engine.store.save_checkpoint(&self.0.hold, checkpoint.into()).await
     }
 
     /// What the job kept last.
     pub async fn load_checkpoint(&self) -> store::Result<Option<Vec<u8>>> {
-        self.0.store.checkpoint(self.0.spec.id).await
+        self.0.engine.store.checkpoint(self.0.spec.id).await
     }
 
     /// Adds a line to the execution's log, which is kept with its record up to 64 KiB.

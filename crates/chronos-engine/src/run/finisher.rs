@@ -45,8 +45,8 @@ impl Shared {
             log: entry.context.take_log(),
             response: entry.context.take_response(),
         };
-        let finish = Finish { hold: entry.hold, ending, report };
-        let ended = Ended { spec: entry.spec.clone(), finish };
+        let finish = Finish { hold: entry.context.hold(), ending, report };
+        let ended = Ended { spec: entry.context.spec().clone(), finish };
         let mut waiting = self.ended();
         waiting.push_back(ended);
         // Whoever finds others waiting need not ring: the finisher knows of them.
@@ -65,7 +65,7 @@ pub struct Finisher {
 
 /// Ends may wait for beginnings this long, and no more than this many.
 const PATIENCE: Duration = Duration::from_millis(100);
-const MOST_WAITING: usize = 8_192;
+const MOST_WAITING: usize = 16_384;
 
 impl Finisher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {

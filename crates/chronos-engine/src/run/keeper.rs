@@ -20,11 +20,13 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct Keeper {
     shared: Arc<Shared>,
     next_heartbeat: Duration,
+    /// No run was renewed longer ago than then, if any runs.
+    oldest_renewal: Option<Duration>,
 }
 
 impl Keeper {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, next_heartbeat: Duration::ZERO }
+        Self { shared, next_heartbeat: Duration::ZERO, oldest_renewal: None }
     }
 
     fn stop_overdue(&self) {
@@ -59,9 +61,9 @@ impl Keeper {
                 }
                 Renewal::Lost => {
                     shared.roster.take(*hold, |entry| {
-                        warn!(job = %entry.spec.name, "Run given up: its lease was taken");
+                        warn!(job = %entry.context.job_name(), "Run given up: its lease was taken");
                         entry.abort();
-                        shared.observer.lost(&entry.spec);
+                        shared.observer.lost(entry.context.spec());
                         shared.bells.claim.notify_one();
                     });
                 }
@@ -76,21 +78,29 @@ impl Keeper {
     }
 
     /// Gives up runs whose lease is about to end without having been renewed.
-    fn give_up_stale(&self) {
-        for entry in
-            self.shared.roster.take_stale(self.shared.clock.monotonic(), self.shared.fence())
-        {
-            warn!(job = %entry.spec.name, "Run given up: its lease could not be renewed in time");
+    fn give_up_stale(&mut self) {
+        let (now, fence) = (self.shared.clock.monotonic(), self.shared.fence());
+        // Renewals only come later: as long as the oldest known one is young, looking at every run
+        // would find nothing.
+        if self.oldest_renewal.is_some_and(|oldest| now < oldest + fence) {
+            return;
+        }
+        for entry in self.shared.roster.take_stale(now, fence) {
+            warn!(job = %entry.context.job_name(), "Run given up: its lease could not be renewed in time");
             entry.abort();
-            self.shared.observer.lost(&entry.spec);
+            self.shared.observer.lost(entry.context.spec());
             self.shared.bells.claim.notify_one();
         }
+        self.oldest_renewal = self.shared.roster.oldest_renewal();
     }
 
     /// When something must be done next, if anything runs.
     fn next(&self) -> Option<Timestamp> {
         let roster = &self.shared.roster;
-        let stale_at = roster.oldest_renewal()? + self.shared.fence();
+        if roster.len() == 0 {
+            return None;
+        }
+        let stale_at = self.oldest_renewal? + self.shared.fence();
         let wake =
             self.next_heartbeat.min(stale_at).min(roster.next_end().unwrap_or(Duration::MAX));
         let wait = wake.saturating_sub(self.shared.clock.monotonic());
@@ -120,7 +130,7 @@ impl Tick for Keeper {
 pub(super) fn interrupt_all(shared: &Shared) -> usize {
     let stragglers = shared.roster.take_all();
     for entry in &stragglers {
-        warn!(job = %entry.spec.name, "Run aborted: it did not stop in time");
+        warn!(job = %entry.context.job_name(), "Run aborted: it did not stop in time");
         entry.abort();
         shared.hand_over(entry, Ending::Interrupted);
     }

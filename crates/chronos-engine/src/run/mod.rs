@@ -34,6 +34,7 @@ pub use finisher::Finisher;
 pub use keeper::Keeper;
 pub use planner::Planner;
 pub use reaper::Reaper;
+pub(crate) use roster::Task;
 use roster::{Room, Roster};
 use starter::Starter;
 pub use turn::Tick;
@@ -106,7 +107,7 @@ pub(crate) struct Shared {
     pub(crate) ended: Mutex<VecDeque<Ended>>,
     pub(crate) bells: Bells,
     /// The parent of every run's token.
-    pub(crate) runs: Arc<CancellationToken>,
+    pub(crate) runs: CancellationToken,
 }
 
 impl Shared {
@@ -167,7 +168,7 @@ impl Engine {
         let bells = Bells::default();
         ring_on_wake(store.as_ref(), &bells);
         let roster = Roster::default();
-        let (ended, runs) = (Mutex::default(), Arc::new(runs));
+        let ended = Mutex::default();
         let shared = Arc::new(Shared {
             config,
             store,

@@ -1,12 +1,13 @@
 //! The roster: what this engine runs now, and until when each run may go on.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use chronos_core::ExecutionId;
 use chronos_core::plan::Ending;
 use chronos_core::store::Hold;
-use chronos_core::{ExecutionId, JobSpec};
 use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -15,58 +16,74 @@ use crate::handler::JobContext;
 
 /// A run on this engine. Times are monotonic: a wall clock that jumps must not end anyone.
 pub(crate) struct Entry {
-    pub(crate) spec: Arc<JobSpec>,
-    pub(crate) hold: Hold,
     pub(crate) context: JobContext,
     /// Whether someone asked this run, and not the whole engine, to stop.
     pub(crate) stop_asked: bool,
     /// When the run began.
     pub(crate) began: Duration,
-    task: Option<AbortHandle>,
     renewed: Duration,
     end: Option<(Duration, Ending)>,
 }
 
 impl Entry {
-    pub(crate) fn new(
-        spec: Arc<JobSpec>,
-        hold: Hold,
-        context: JobContext,
-        renewed: Duration,
-        began: Duration,
-    ) -> Self {
-        Self { spec, hold, context, stop_asked: false, began, task: None, renewed, end: None }
+    pub(crate) fn new(context: JobContext, renewed: Duration, began: Duration) -> Self {
+        Self { context, stop_asked: false, began, renewed, end: None }
     }
 
     /// Cancels its token and drops its future at the next point where it waits.
     pub(crate) fn abort(&self) {
         self.context.token().cancel();
-        if let Some(task) = &self.task {
-            task.abort();
+        self.context.task().abort();
+    }
+}
+
+/// The task of a run, from when it has one until it must have none.
+#[derive(Debug, Default)]
+pub(crate) struct Task {
+    handle: OnceLock<AbortHandle>,
+    withdrawn: AtomicBool,
+}
+
+impl Task {
+    /// Begins the task, unless the run was given up meanwhile: then it must not begin any more.
+    pub(crate) fn begin(&self, begin: impl FnOnce() -> AbortHandle) {
+        if !self.withdrawn.load(Ordering::SeqCst) {
+            let handle = self.handle.get_or_init(begin);
+            // Whoever gave the run up between the two looks found no task to abort.
+            if self.withdrawn.load(Ordering::SeqCst) {
+                handle.abort();
+            }
+        }
+    }
+
+    fn abort(&self) {
+        self.withdrawn.store(true, Ordering::SeqCst);
+        if let Some(handle) = self.handle.get() {
+            handle.abort();
         }
     }
 }
 
-/// A run that is on the roster and has no task yet.
-pub(crate) struct Launch {
-    pub(crate) hold: Hold,
-    pub(crate) context: JobContext,
-}
+/// Parts of a roster. Runs begin on one thread while others end on another, each for a moment at a
+/// time: with parts they seldom wait for each other.
+const PARTS: usize = 16;
 
 #[derive(Default)]
 pub(crate) struct Roster {
-    inner: Mutex<Inner>,
+    parts: [Mutex<Part>; PARTS],
+    /// Runs on the roster.
+    runs: AtomicUsize,
+    /// Those, and the room that someone holds and has not filled yet.
+    places: AtomicUsize,
+    /// Whether someone found no room since the last time there was some.
+    refused: AtomicBool,
     emptied: Notify,
 }
 
 #[derive(Default)]
-struct Inner {
+struct Part {
     entries: FxHashMap<ExecutionId, Entry>,
     ends: BTreeSet<(Duration, ExecutionId)>,
-    /// Room that someone holds and has not filled yet.
-    reserved: usize,
-    /// Whether someone found no room since the last time there was some.
-    refused: bool,
 }
 
 /// Room on a roster for runs that may be claimed: held by one loop, so that two never fill it twice.
@@ -84,24 +101,26 @@ impl Room<'_> {
         self.left
     }
 
-    /// Adds runs, each with the time at which it times out; says what is to be launched.
+    /// Adds runs, each with the time at which it times out; gives back what is to be launched.
     pub(crate) fn fill<T>(
         &mut self,
         runs: Vec<T>,
         mut enter: impl FnMut(T) -> (Entry, Option<Duration>),
-    ) -> Vec<Launch> {
-        let mut inner = self.roster.lock();
-        let taken = self.left.min(runs.len());
-        self.left -= taken;
-        inner.reserved -= taken;
-        let mut launches = Vec::with_capacity(runs.len());
+    ) -> Vec<JobContext> {
+        let (count, roster) = (runs.len(), self.roster);
+        let held = self.left.min(count);
+        self.left -= held;
+        roster.places.fetch_add(count - held, Ordering::SeqCst);
+        roster.runs.fetch_add(count, Ordering::SeqCst);
+        let mut launches = Vec::with_capacity(count);
         for run in runs {
             let (entry, deadline) = enter(run);
-            let hold = entry.hold;
-            launches.push(Launch { hold, context: entry.context.clone() });
-            inner.entries.insert(hold.execution, entry);
+            let id = entry.context.hold().execution;
+            launches.push(entry.context.clone());
+            let mut part = roster.part(id);
+            part.entries.insert(id, entry);
             if let Some(deadline) = deadline {
-                inner.set_end(hold.execution, deadline, Ending::TimedOut);
+                part.set_end(id, deadline, Ending::TimedOut);
             }
         }
         launches
@@ -113,15 +132,14 @@ impl Drop for Room<'_> {
         if self.left == 0 {
             return;
         }
-        let mut inner = self.roster.lock();
-        inner.reserved -= self.left;
-        if std::mem::take(&mut inner.refused) {
+        self.roster.places.fetch_sub(self.left, Ordering::SeqCst);
+        if self.roster.refused.swap(false, Ordering::SeqCst) {
             self.bell.notify_one();
         }
     }
 }
 
-impl Inner {
+impl Part {
     fn set_end(&mut self, id: ExecutionId, at: Duration, ending: Ending) {
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
@@ -145,69 +163,92 @@ impl Inner {
     }
 }
 
+fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Roster {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn part(&self, id: ExecutionId) -> MutexGuard<'_, Part> {
+        // Of the id's last bytes, which tell jobs apart.
+        let number = id.as_bytes().last().map_or(0, |last| usize::from(*last) % PARTS);
+        lock(&self.parts[number])
+    }
+
+    fn parts(&self) -> impl Iterator<Item = MutexGuard<'_, Part>> {
+        self.parts.iter().map(lock)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().entries.len()
+        self.runs.load(Ordering::SeqCst)
     }
 
     /// Room for up to `wanted` runs, of which `most` may be under way at once.
     pub(crate) fn room<'a>(&'a self, wanted: usize, most: usize, bell: &'a Notify) -> Room<'a> {
-        let mut inner = self.lock();
-        let left = wanted.min(most.saturating_sub(inner.entries.len() + inner.reserved));
-        inner.reserved += left;
-        inner.refused |= left == 0;
+        let mut left = self.reserve(wanted, most);
+        if left == 0 {
+            self.refused.store(true, Ordering::SeqCst);
+            // Whoever made room just before did not know that someone wants it.
+            left = self.reserve(wanted, most);
+        }
         Room { roster: self, left, bell }
     }
 
-    /// Begins a run's task, unless the run was taken off meanwhile: then it must not begin any more.
-    pub(crate) fn launch(&self, hold: Hold, begin: impl FnOnce() -> AbortHandle) {
-        let mut inner = self.lock();
-        let entry = inner.entries.get_mut(&hold.execution);
-        if let Some(entry) = entry.filter(|entry| entry.hold == hold) {
-            entry.task = Some(begin());
-        }
+    fn reserve(&self, wanted: usize, most: usize) -> usize {
+        let fits = |places: usize| wanted.min(most.saturating_sub(places));
+        let reserved = self.places.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |places| {
+            match fits(places) {
+                0 => None,
+                fits => Some(places + fits),
+            }
+        });
+        reserved.map_or(0, fits)
     }
 
     /// Takes a run off, if it is still on under this hold; whoever gets it decides its end. Passes it
     /// on before anyone may find the roster empty and stop what it is passed to.
     pub(crate) fn take(&self, hold: Hold, pass_on: impl FnOnce(&Entry)) {
-        let mut inner = self.lock();
-        if inner.entries.get(&hold.execution).is_some_and(|entry| entry.hold == hold)
-            && let Some(entry) = inner.take(hold.execution)
-        {
+        let mut part = self.part(hold.execution);
+        let known = part.entries.get(&hold.execution);
+        if known.is_none_or(|entry| entry.context.hold() != hold) {
+            return;
+        }
+        let taken = part.take(hold.execution);
+        drop(part);
+        if let Some(entry) = taken {
             pass_on(&entry);
-            self.note_if_empty(&inner);
+            self.leave(1);
         }
     }
 
     /// Takes off every run whose time is up, with the ending that this means.
     pub(crate) fn take_overdue(&self, now: Duration, mut pass_on: impl FnMut(&Entry, Ending)) {
-        let mut inner = self.lock();
-        while let Some((_, id)) = inner.ends.first().copied().filter(|(at, _)| *at <= now) {
-            let Some(entry) = inner.take(id) else { break };
-            let ending = entry.end.as_ref().map_or(Ending::TimedOut, |(_, ending)| ending.clone());
-            pass_on(&entry, ending);
+        let mut overdue = Vec::new();
+        for mut part in self.parts() {
+            while let Some((at, id)) = part.ends.first().copied().filter(|(at, _)| *at <= now) {
+                let Some(entry) = part.take(id) else { break };
+                overdue.push((at, id, entry));
+            }
         }
-        self.note_if_empty(&inner);
+        overdue.sort_unstable_by_key(|(at, id, _)| (*at, *id));
+        for (_, _, entry) in &overdue {
+            let ending = entry.end.as_ref().map_or(Ending::TimedOut, |(_, ending)| ending.clone());
+            pass_on(entry, ending);
+        }
+        self.leave(overdue.len());
     }
 
     /// Takes off every run whose lease was last renewed longer ago than `age`.
     pub(crate) fn take_stale(&self, now: Duration, age: Duration) -> Vec<Entry> {
-        let mut inner = self.lock();
-        let mut stale: Vec<_> = inner
-            .entries
-            .values()
-            .filter(|entry| now.saturating_sub(entry.renewed) >= age)
-            .map(|entry| entry.hold.execution)
-            .collect();
-        stale.sort_unstable();
-        let entries = stale.into_iter().filter_map(|id| inner.take(id)).collect();
-        self.note_if_empty(&inner);
-        entries
+        let is_stale = |entry: &Entry| now.saturating_sub(entry.renewed) >= age;
+        let mut stale = Vec::new();
+        for mut part in self.parts() {
+            let ids: Vec<ExecutionId> =
+                part.entries.iter().filter(|(_, run)| is_stale(run)).map(|(id, _)| *id).collect();
+            stale.extend(ids.into_iter().filter_map(|id| part.take(id)));
+        }
+        stale.sort_unstable_by_key(|entry| entry.context.hold().execution);
+        self.leave(stale.len());
+        stale
     }
 
     pub(crate) fn take_all(&self) -> Vec<Entry> {
@@ -216,44 +257,49 @@ impl Roster {
 
     /// Every run's hold, in the order of their ids.
     pub(crate) fn holds(&self) -> Vec<Hold> {
-        let mut holds: Vec<_> = self.lock().entries.values().map(|entry| entry.hold).collect();
+        let mut holds = Vec::with_capacity(self.len());
+        for part in self.parts() {
+            holds.extend(part.entries.values().map(|entry| entry.context.hold()));
+        }
         holds.sort_unstable_by_key(|hold| hold.execution);
         holds
     }
 
     pub(crate) fn renewed(&self, id: ExecutionId, at: Duration) {
-        if let Some(entry) = self.lock().entries.get_mut(&id) {
+        if let Some(entry) = self.part(id).entries.get_mut(&id) {
             entry.renewed = at;
         }
     }
 
     /// Asks a run to stop; it is dropped if it has not by `kill_at`.
     pub(crate) fn ask_to_stop(&self, id: ExecutionId, kill_at: Duration) {
-        let mut inner = self.lock();
-        if let Some(entry) = inner.entries.get_mut(&id)
+        let mut part = self.part(id);
+        if let Some(entry) = part.entries.get_mut(&id)
             && !entry.stop_asked
         {
             entry.stop_asked = true;
             entry.context.token().cancel();
-            inner.set_end(id, kill_at, Ending::Cancelled);
+            part.set_end(id, kill_at, Ending::Cancelled);
         }
     }
 
     /// When the next run's time is up.
     pub(crate) fn next_end(&self) -> Option<Duration> {
-        self.lock().ends.first().map(|(at, _)| *at)
+        self.parts().filter_map(|part| part.ends.first().map(|(at, _)| *at)).min()
     }
 
     /// When the run was renewed that was renewed longest ago.
     pub(crate) fn oldest_renewal(&self) -> Option<Duration> {
-        self.lock().entries.values().map(|entry| entry.renewed).min()
+        let oldest =
+            |part: MutexGuard<'_, Part>| part.entries.values().map(|run| run.renewed).min();
+        self.parts().filter_map(oldest).min()
     }
 
     /// Waits until nothing runs.
     pub(crate) async fn idle(&self) {
         loop {
             let emptied = self.emptied.notified();
-            if self.lock().entries.is_empty() {
+            if self.len() == 0 {
                 return;
             }
             emptied.await;
@@ -266,9 +312,50 @@ impl Roster {
         }
     }
 
-    fn note_if_empty(&self, inner: &Inner) {
-        if inner.entries.is_empty() {
+    /// Runs that were taken off have been passed on.
+    fn leave(&self, count: usize) {
+        self.places.fetch_sub(count, Ordering::SeqCst);
+        if count > 0 && self.runs.fetch_sub(count, Ordering::SeqCst) == count {
             self.emptied.notify_waiters();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_run_that_was_given_up_does_not_begin() {
+        let task = Task::default();
+        task.abort();
+        task.begin(|| unreachable!("it began"));
+    }
+
+    #[tokio::test]
+    async fn a_run_that_is_given_up_while_it_begins_is_aborted() {
+        let task = Task::default();
+        let mut begun = None;
+        task.begin(|| {
+            let running = tokio::spawn(std::future::pending::<()>());
+            let handle = running.abort_handle();
+            begun = Some(running);
+            task.withdrawn.store(true, Ordering::SeqCst);
+            handle
+        });
+        let ended = begun.expect("it began").await;
+        assert!(ended.is_err_and(|error| error.is_cancelled()));
+    }
+
+    #[test]
+    fn room_that_was_refused_is_offered_again_once_there_is_some() {
+        let (roster, bell) = (Roster::default(), Notify::new());
+        let first = roster.room(3, 4, &bell);
+        let second = roster.room(3, 4, &bell);
+        let third = roster.room(3, 4, &bell);
+        assert_eq!((first.left(), second.left(), third.left()), (3, 1, 0));
+        drop(first);
+        assert!(futures::FutureExt::now_or_never(bell.notified()).is_some());
+        assert_eq!(roster.room(9, 4, &bell).left(), 3);
     }
 }

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::Shared;
-use super::roster::{Entry, Launch, Room};
-use crate::handler::{Handler, JobContext};
+use super::roster::{Entry, Room};
+use crate::handler::{Crew, Handler, JobContext};
 
 /// Begins runs on this engine, until it is told to stop.
 pub(super) struct Starter {
@@ -44,7 +44,8 @@ impl Starter {
         }
         self.shared.observer.started(&claims);
         // They are on the roster before anyone may find it empty, and stop.
-        let launches = room.fill(claims, |claim| self.enter(claim, claimed_at));
+        let crew = Arc::new(self.shared.clone());
+        let launches = room.fill(claims, |claim| enter(claim, claimed_at, &crew));
         let shared = self.shared.clone();
         if launches.len() < FEW {
             launch(&shared, launches);
@@ -69,42 +70,40 @@ impl Starter {
         let shared = &self.shared;
         shared.store.release(&holds, shared.clock.now()).await
     }
+}
 
-    /// The roster's entry for a run that begins now, and until when it may go on.
-    fn enter(&self, claim: Claim, claimed_at: Duration) -> (Entry, Option<Duration>) {
-        let shared = &self.shared;
-        let (spec, hold) = (claim.spec.clone(), claim.hold);
-        // An answer may come long after its claim; the time that a run has begins with the run.
-        let begins = shared.clock.monotonic();
-        let deadline = spec.max_execution_time.map(|most| begins.saturating_add(most));
-        let context = JobContext::new(claim, shared.runs.clone(), shared.store.clone());
-        (Entry::new(spec, hold, context, claimed_at, begins), deadline)
-    }
+/// The roster's entry for a run that begins now, and until when it may go on.
+fn enter(claim: Claim, claimed_at: Duration, crew: &Arc<Crew>) -> (Entry, Option<Duration>) {
+    // An answer may come long after its claim; the time that a run has begins with the run.
+    let begins = crew.clock.monotonic();
+    let deadline = claim.spec.max_execution_time.map(|most| begins.saturating_add(most));
+    let context = JobContext::new(claim, crew.clone());
+    (Entry::new(context, claimed_at, begins), deadline)
 }
 
 /// Fewer runs than this are launched where they are claimed.
 const FEW: usize = 8;
 
 /// Gives each run that is still on the roster a task of its own.
-fn launch(shared: &Arc<Shared>, launches: Vec<Launch>) {
-    for Launch { hold, context } in launches {
+fn launch(shared: &Arc<Shared>, launches: Vec<JobContext>) {
+    for context in launches {
         let Some(handler) = shared.handlers.handler(context.target()) else {
-            shared.complete(hold, Ending::Failed(no_handler(context.target())));
+            shared.complete(context.hold(), Ending::Failed(no_handler(context.target())));
             continue;
         };
-        let run = run(shared.clone(), handler, context, hold);
-        shared.roster.launch(hold, || tokio::spawn(run).abort_handle());
+        let run = run(handler, context.clone());
+        context.task().begin(|| tokio::spawn(run).abort_handle());
     }
 }
 
 /// Runs a handler to its end; a panic is a failure of this run and of nothing else.
-async fn run(shared: Arc<Shared>, handler: Arc<dyn Handler>, context: JobContext, hold: Hold) {
-    let called = AssertUnwindSafe(async move { handler.call(context).await });
+async fn run(handler: Arc<dyn Handler>, context: JobContext) {
+    let called = AssertUnwindSafe(async { handler.call(context.clone()).await });
     let ending = called.catch_unwind().await.unwrap_or_else(|panic| {
         let message = format!("panic: {}", panic_text(panic.as_ref()));
         Ending::Failed(Failure::transient(&message))
     });
-    shared.complete(hold, ending);
+    context.engine().complete(context.hold(), ending);
 }
 
 /// The failure of a run that nobody here can make.

@@ -7,14 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::execution::State;
 use chronos_core::policy::QuietHours;
-use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Timestamp};
+use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::desk::{Desk, Desks, Home};
+use super::desk::{Desk, Desks, File, Home};
+use super::record::Place;
 
 /// Desks kept for jobs that are at rest; past this many those are cleared, between two steps.
 const AT_REST: usize = 65_536;
+/// While there are fewer desks than this, a new job gets one before it first fires. Past that, desks
+/// fill with jobs that fire and not with jobs that merely exist.
+const AT_HAND: usize = 16_384;
 /// Jobs due next whose desks are opened before, and never cleared.
 const AHEAD: usize = 1_024;
 
@@ -114,6 +118,16 @@ impl Index {
     /// The desk of a job, empty if there was none.
     pub(super) fn desk_of(&mut self, job: JobId) -> &mut Desk {
         self.desks.of(job)
+    }
+
+    /// Opens the desk of a new job, if there is room; one that is there already was a deleted job's.
+    pub(super) fn welcome(&mut self, job: &Job, place: Place) {
+        if self.desks.len() < AT_HAND {
+            self.desk_of(job.spec.id).file = Some(File { job: job.clone(), place });
+        }
+        if let Some(desk) = self.desk_mut(job.spec.id) {
+            desk.gone = false;
+        }
     }
 
     /// Adds a live execution or replaces it in its new state.

@@ -23,14 +23,11 @@ impl Step<'_> {
             return Err(Error::NameTaken(job.spec.name.to_string()));
         }
         self.take_name(&job.spec)?;
-        // Desks fill with jobs that fire, not with jobs that merely exist.
         self.put(&Key::Spec(job.spec.id), job.spec.as_ref())?;
         self.mark(&Key::Tag(job.spec.id));
         let place = Place { due: job.due_at(), kept: 0 };
         self.state.index.move_due(job.spec.id, None, place.due);
-        if let Some(desk) = self.state.index.desk_mut(job.spec.id) {
-            desk.gone = false;
-        }
+        self.state.index.welcome(&job, place);
         let record = StandingRecord { place, standing: &job.standing, live: None::<&Execution> };
         self.put(&Key::Standing(job.spec.id), &record)?;
         self.decide(job.spec.id, Decision::Created);

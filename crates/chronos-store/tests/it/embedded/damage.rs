@@ -10,13 +10,13 @@ use super::bench;
 use crate::bench::{Bench, at, every, finish, job_id, once};
 use crate::shared_kv::SharedKv;
 
-/// Jobs "a", "bad" and "c", all with a run at 10 s.
+/// Jobs "a", "bad" and "c", all with a run at 10 s, in a store that has read none of them yet.
 async fn three_jobs() -> (Bench, SharedKv<MemoryKv>) {
     let (bench, kv) = bench().await;
     for name in ["a", "bad", "c"] {
         bench.create(every(name, 10)).await;
     }
-    (bench, kv)
+    (Bench::new(kv.clone()).await, kv)
 }
 
 /// Spoils the records filed under the job alone: what was asked for, and where it stands.
@@ -154,7 +154,8 @@ async fn a_record_of_a_newer_program_is_refused_in_words() {
         }
         kv.overwrite(&key, &value);
     }
-    let error = bench.job(job_id("a")).await.unwrap_err().to_string();
+    let store = EmbeddedStore::open(kv, Retention::default()).unwrap();
+    let error = store.job(job_id("a")).await.unwrap_err().to_string();
     assert!(error.contains("version 9"), "{error}");
     let other = JobSpec { id: job_id("b"), ..every("b", 10) };
     bench.create(other).await;
