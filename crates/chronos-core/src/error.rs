@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Timestamp;
-use crate::policy::{catch_up, retry};
+use crate::policy::{Priority, catch_up, retry};
 use crate::schedule::{CronError, UnknownZone};
 
 /// A job, schedule or policy that cannot be accepted, and why.
@@ -74,6 +74,12 @@ pub enum Error {
     /// More retries than a slot may have.
     #[error("max_retry of {given} is not accepted; use 0 to {max}", max = retry::Policy::MAX_RETRY)]
     MaxRetry {
+        /// The number asked for.
+        given: u32,
+    },
+    /// A priority that there is not.
+    #[error("priority of {given} is not accepted; use 0 to {max}", max = Priority::HIGHEST.level())]
+    Priority {
         /// The number asked for.
         given: u32,
     },

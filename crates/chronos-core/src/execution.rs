@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::retry;
+use crate::policy::{Priority, retry};
 use crate::{ExecutionId, JobId, Timestamp, WorkerId};
 pub use run::{Report, Response, Run};
 
@@ -30,6 +30,8 @@ pub struct Execution {
     pub retry: u32,
     /// How many attempts at the slot were lost with the worker that made them.
     pub lost: u32,
+    /// Whether it goes before others when they wait for a worker.
+    pub priority: Priority,
     /// How far it has come.
     pub state: State,
 }
@@ -230,7 +232,8 @@ impl Execution {
         state: State,
     ) -> Self {
         let id = ExecutionId::of(job, slot, trigger, 1);
-        Self { id, job, slot, trigger, run_at, attempt: 1, retry: 0, lost: 0, state }
+        let priority = Priority::default();
+        Self { id, job, slot, trigger, run_at, attempt: 1, retry: 0, lost: 0, priority, state }
     }
 
     /// The next attempt at the same slot, waiting to be claimed from `run_at` on.

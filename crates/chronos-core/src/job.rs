@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::Slots;
 use crate::execution::{Execution, SkipReason};
-use crate::policy::{CatchUpPolicy, OverlapPolicy, retry};
+use crate::policy::{CatchUpPolicy, OverlapPolicy, Priority, retry};
 use crate::schedule::Schedule;
 use crate::{Error, Http, JobId, PolicyId, Timestamp};
 
@@ -39,6 +39,8 @@ pub struct JobSpec {
     pub catch_up: CatchUpPolicy,
     /// How late a slot may fire and still count as on time.
     pub misfire_grace: Duration,
+    /// Which of its runs and those of other jobs goes first when they wait for a worker.
+    pub priority: Priority,
     /// Spreads the start of each run over this window.
     pub jitter: Duration,
     /// The policy that says when nothing fires.
@@ -96,6 +98,7 @@ impl JobSpec {
             overlap: OverlapPolicy::default(),
             catch_up,
             misfire_grace: Self::DEFAULT_GRACE,
+            priority: Priority::default(),
             jitter: Duration::ZERO,
             quiet_hours: None,
             retry: retry::Policy::NONE,

@@ -101,7 +101,8 @@ pub trait Store: Send + Sync + 'static {
     /// Queues a run now, beside the schedule.
     async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution>;
 
-    /// Hands up to `limit` executions whose time has come to a worker.
+    /// Hands up to `limit` executions whose time has come to a worker: the most urgent first, and of
+    /// equals the one that has waited longest.
     async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed>;
 
     /// Extends the worker's hold on these executions; answers for each, in order.

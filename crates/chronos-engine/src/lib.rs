@@ -96,7 +96,7 @@ pub use chronos_core::execution::Trigger;
 pub use chronos_core::http::{Http, Method};
 pub use chronos_core::plan::{PreviewRun, Reason};
 pub use chronos_core::policy::quiet_hours::{Mode as QuietMode, WeekdaySet, Window as QuietWindow};
-pub use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, QuietHours};
+pub use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, Priority, QuietHours};
 pub use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Store, Timestamp};
 pub use chronos_store::{EmbeddedStore, Retention};
 pub use clock::{Clock, SystemClock, VirtualClock};

@@ -96,7 +96,9 @@ impl Draft<'_> {
         instead_of: Option<Slots>,
     ) -> bool {
         let id = self.job.spec.id;
-        let mut execution = Execution::queued(id, slot, trigger, run_at);
+        let priority = self.job.spec.priority;
+        let queued = Execution::queued(id, slot, trigger, run_at);
+        let mut execution = Execution { priority, ..queued };
         match self.occupancy.admit(&self.job.spec, trigger) {
             Admission::Refused => return false,
             Admission::Free => self.supersede_retries(),

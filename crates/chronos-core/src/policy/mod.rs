@@ -4,9 +4,11 @@
 pub mod catch_up;
 pub mod jitter;
 pub mod overlap;
+pub mod priority;
 pub mod quiet_hours;
 pub mod retry;
 
 pub use catch_up::CatchUpPolicy;
 pub use overlap::OverlapPolicy;
+pub use priority::Priority;
 pub use quiet_hours::QuietHours;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, retry};
+use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, Priority, retry};
 use chronos_core::schedule::{Schedule, Zone};
 use chronos_core::{Error, Http, JobId, JobSpec, PolicyId, Timestamp};
 
@@ -32,6 +32,7 @@ pub struct NewJob {
     max_runs: Option<u64>,
     overlap: OverlapPolicy,
     catch_up: Option<CatchUpPolicy>,
+    priority: Priority,
     jitter: Duration,
     retry: retry::Policy,
     quiet_hours: Option<PolicyId>,
@@ -60,6 +61,7 @@ impl NewJob {
             max_runs: None,
             overlap: OverlapPolicy::default(),
             catch_up: None,
+            priority: Priority::default(),
             jitter: Duration::ZERO,
             retry: retry::Policy::NONE,
             quiet_hours: None,
@@ -117,6 +119,11 @@ impl NewJob {
     /// What happens to missed slots; by default they are skipped, and a one-time job runs late.
     pub fn catch_up(self, policy: CatchUpPolicy) -> Self {
         Self { catch_up: Some(policy), ..self }
+    }
+
+    /// Which runs go first when several wait for a worker; by default all are alike.
+    pub fn priority(self, priority: Priority) -> Self {
+        Self { priority, ..self }
     }
 
     /// Spreads the start of each run over this window.
@@ -187,6 +194,7 @@ impl NewJob {
             overlap: self.overlap,
             catch_up: self.catch_up.unwrap_or(spec.catch_up),
             misfire_grace: self.misfire_grace.unwrap_or(config.misfire_grace),
+            priority: self.priority,
             jitter: self.jitter,
             quiet_hours: self.quiet_hours,
             retry: self.retry,

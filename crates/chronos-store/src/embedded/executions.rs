@@ -22,9 +22,7 @@ impl Step<'_> {
     ) -> Result<Claimed> {
         let mut claimed = Claimed::default();
         while claimed.claims.len() < limit {
-            let ready = self.state.index.first_ready().filter(|(run_at, _)| *run_at <= terms.now);
-            let Some(execution) = ready.and_then(|(_, id)| self.state.index.live(id).cloned())
-            else {
+            let Some(execution) = self.state.index.first_ready(terms.now).cloned() else {
                 break;
             };
             let Ok(spec) = readable(self.state.spec(execution.job))? else {

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronos_core::execution::State;
 use chronos_core::policy::QuietHours;
 use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::desk::{Desk, Desks, File, Home};
+use super::ready::Ready;
 use super::record::Place;
 
 /// Desks kept for jobs that are at rest; past this many those are cleared, between two steps.
@@ -25,7 +25,7 @@ const AHEAD: usize = 1_024;
 #[derive(Debug, Default)]
 pub(super) struct Index {
     due: BTreeSet<(Timestamp, JobId)>,
-    ready: BTreeSet<(Timestamp, ExecutionId)>,
+    ready: Ready,
     job_of: FxHashMap<ExecutionId, JobId>,
     desks: Desks,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
@@ -91,19 +91,19 @@ impl Index {
         self.paused.len() as u64
     }
 
-    /// When and which execution may be claimed first.
-    pub(super) fn first_ready(&self) -> Option<(Timestamp, ExecutionId)> {
-        self.ready.first().copied()
+    /// The execution that is to be claimed first of those whose time has come.
+    pub(super) fn first_ready(&self, now: Timestamp) -> Option<&Execution> {
+        self.live(self.ready.first(now)?)
     }
 
     /// Offers a waiting execution to nobody until the next start.
     pub(super) fn set_aside(&mut self, execution: &Execution) {
-        self.ready.remove(&(execution.run_at, execution.id));
+        self.ready.settle(Some(execution), None);
     }
 
     /// When an execution may be claimed first.
     pub(super) fn next_ready(&self) -> Option<Timestamp> {
-        self.first_ready().map(|(run_at, _)| run_at)
+        self.ready.next()
     }
 
     /// What is known of a job.
@@ -133,20 +133,12 @@ impl Index {
     /// Adds a live execution or replaces it in its new state.
     pub(super) fn put_live(&mut self, execution: Execution, home: Home) {
         let (id, job) = (execution.id, execution.job);
-        let ready = ready_at(&execution);
         self.running += u64::from(execution.running().is_some());
-        let before = self.desk_of(job).put(execution, home);
+        let desk = self.desks.of(job);
+        let before = desk.put(execution, home);
+        self.ready.settle(before.as_ref(), desk.live(id));
         if before.is_none() {
             self.job_of.insert(id, job);
-        }
-        let was_ready = before.as_ref().and_then(ready_at);
-        if was_ready != ready {
-            if let Some(at) = was_ready {
-                self.ready.remove(&(at, id));
-            }
-            if let Some(at) = ready {
-                self.ready.insert((at, id));
-            }
         }
         self.running -= u64::from(before.is_some_and(|before| before.running().is_some()));
     }
@@ -155,9 +147,7 @@ impl Index {
     pub(super) fn take_live(&mut self, id: ExecutionId) -> Option<Home> {
         let job = self.job_of.remove(&id)?;
         let (execution, home) = self.desk_mut(job)?.take(id)?;
-        if let Some(at) = ready_at(&execution) {
-            self.ready.remove(&(at, id));
-        }
+        self.ready.settle(Some(&execution), None);
         self.running -= u64::from(execution.running().is_some());
         Some(home)
     }
@@ -188,13 +178,5 @@ impl Index {
             let next: FxHashSet<JobId> = self.due_next().collect();
             self.desks.keep_only(|job, desk| desk.is_busy() || next.contains(&job));
         }
-    }
-}
-
-/// From when on an execution may be claimed, if it may.
-fn ready_at(execution: &Execution) -> Option<Timestamp> {
-    match &execution.state {
-        State::Queued { held: false } => Some(execution.run_at),
-        _ => None,
     }
 }

@@ -9,6 +9,7 @@ mod executions;
 mod index;
 mod jobs;
 mod keys;
+mod ready;
 mod record;
 mod state;
 mod step;

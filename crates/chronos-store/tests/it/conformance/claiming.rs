@@ -6,7 +6,7 @@ use std::time::Duration;
 use chronos_core::JobSpec;
 use chronos_core::execution::Token;
 use chronos_core::plan::Ending;
-use chronos_core::policy::OverlapPolicy;
+use chronos_core::policy::{OverlapPolicy, Priority};
 use chronos_core::store::{Error, Hold, Renewal};
 
 use crate::bench::{Bench, LEASE, at, every, once, terms, worker};
@@ -26,6 +26,26 @@ pub(crate) async fn claims_come_in_the_order_of_their_time_up_to_the_limit(bench
     let claimed = bench.claim(&worker("w"), terms(40), 2).await.unwrap();
     assert_eq!(&*claimed.claims[0].spec.name, "a");
     assert_eq!((claimed.claims.len(), claimed.next), (1, None));
+}
+
+pub(crate) async fn the_urgent_go_before_those_that_have_waited_longer(bench: &Bench) {
+    let jobs = [("a", 10, 0), ("b", 20, 9), ("c", 20, 5), ("d", 10, 5), ("e", 50, 9)];
+    for (name, slot, level) in jobs {
+        let priority = Priority::new(level).unwrap();
+        bench.create(JobSpec { priority, ..once(name, slot) }).await;
+    }
+    for second in [10, 20] {
+        bench.fire(second).await;
+    }
+    let mut names = Vec::new();
+    for _ in 0..4 {
+        let claimed = bench.claim(&worker("w"), terms(40), 1).await.unwrap();
+        names.extend(claimed.claims.iter().map(|claim| claim.spec.name.to_string()));
+    }
+    assert_eq!(names, ["b", "d", "c", "a"]);
+    bench.fire(50).await;
+    let claimed = bench.claim(&worker("w"), terms(49), 1).await.unwrap();
+    assert_eq!((claimed.claims.len(), claimed.next), (0, Some(at(50))), "urgent, and not yet due");
 }
 
 pub(crate) async fn a_claim_says_what_to_run_for_whom_and_until_when(bench: &Bench) {
