@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditEvent;
 use crate::execution::{CancelCause, Execution, Report, Token};
@@ -167,6 +168,17 @@ pub trait Store: Send + Sync + 'static {
     /// What an execution of the job kept last.
     async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>>;
 
+    /// Says that a worker is there and how it is. For display alone: nothing is decided by it.
+    async fn put_worker(&self, worker: Worker) -> Result<()>;
+
+    /// Workers that were seen since then, in the order of their ids.
+    async fn workers(&self, since: Timestamp) -> Result<Vec<Worker>>;
+
+    /// The time by the store's own clock, if it has one that its nodes share.
+    async fn time(&self) -> Result<Option<Timestamp>> {
+        Ok(None)
+    }
+
     /// Figures about what is stored.
     async fn stats(&self) -> Result<Stats>;
 
@@ -225,6 +237,43 @@ impl Compacted {
     #[must_use]
     pub fn reclaimed(&self) -> u64 {
         self.bytes_before.saturating_sub(self.bytes_after)
+    }
+}
+
+/// A worker as it last described itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worker {
+    /// Identifies it; another start is another worker.
+    pub id: WorkerId,
+    /// The machine that it runs on.
+    pub host: Box<str>,
+    /// The version of the program.
+    pub version: Box<str>,
+    /// What it does.
+    pub roles: Roles,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it described itself.
+    pub seen_at: Timestamp,
+    /// Executions that it may run at once.
+    pub capacity: u64,
+    /// Executions that it runs.
+    pub running: u64,
+}
+
+/// What a node does besides answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Roles {
+    /// It fires the slots of due jobs and looks for what was lost.
+    pub scheduler: bool,
+    /// It runs what was fired.
+    pub worker: bool,
+}
+
+impl Default for Roles {
+    /// Everything.
+    fn default() -> Self {
+        Self { scheduler: true, worker: true }
     }
 }
 

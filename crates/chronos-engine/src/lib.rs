@@ -99,7 +99,7 @@ pub use chronos_core::policy::quiet_hours::{Mode as QuietMode, WeekdaySet, Windo
 pub use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, Priority, QuietHours};
 pub use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Store, Timestamp};
 pub use chronos_store::{EmbeddedStore, Retention};
-pub use clock::{Clock, SystemClock, VirtualClock};
+pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
 pub use compaction::{CompactionJobConfig, create_compaction_job, run_compaction};
 pub use handler::{Handler, IntoHandler, JobContext, JobError, JobResult, JobReturn};
 pub use service::{

@@ -28,6 +28,9 @@ impl Tick for Dispatcher {
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
         let shared = &self.starter.shared;
+        if let Some(later) = shared.braked() {
+            return Ok(Some(later));
+        }
         let room = shared.room();
         if room.left() == 0 {
             // Whoever makes room rings the bell.

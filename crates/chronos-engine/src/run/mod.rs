@@ -3,13 +3,16 @@
 //! Each loop is a `tick` and a wait. Tests may turn the ticks by hand; [`Engine::start`] turns them
 //! until it is told to stop.
 
+mod brake;
 mod dispatcher;
 mod finisher;
+mod herald;
 mod keeper;
 mod planner;
 mod reaper;
 mod roster;
 mod starter;
+mod timekeeper;
 mod turn;
 
 use std::collections::VecDeque;
@@ -19,8 +22,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chronos_core::job::Target;
-use chronos_core::store::{Claim, Planned, Store, Wake};
-use chronos_core::{Execution, JobSpec, WorkerId};
+use chronos_core::store::{Claim, Planned, Roles, Store, Wake};
+use chronos_core::{Execution, JobSpec, Timestamp, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -28,15 +31,18 @@ use tracing::warn;
 
 use crate::clock::Clock;
 use crate::handler::Handler;
+pub use brake::Brake;
 pub use dispatcher::Dispatcher;
 use finisher::Ended;
 pub use finisher::Finisher;
+pub use herald::Herald;
 pub use keeper::Keeper;
 pub use planner::Planner;
 pub use reaper::Reaper;
 pub(crate) use roster::Task;
 use roster::{Room, Roster};
 use starter::Starter;
+pub use timekeeper::Timekeeper;
 pub use turn::Tick;
 
 /// How an engine works.
@@ -44,6 +50,12 @@ pub use turn::Tick;
 pub struct EngineConfig {
     /// What this engine's worker is called; must be unique among engines on one store.
     pub worker: WorkerId,
+    /// The machine that it runs on, as people call it.
+    pub host: Box<str>,
+    /// Which of the loops it turns.
+    pub roles: Roles,
+    /// Keeps it from planning and claiming while it is pulled.
+    pub brake: Arc<Brake>,
     /// Executions that may run at once.
     pub max_concurrency: usize,
     /// How long a claim holds without renewal.
@@ -64,6 +76,9 @@ impl EngineConfig {
     pub fn new(worker: WorkerId) -> Self {
         Self {
             worker,
+            host: "".into(),
+            roles: Roles::default(),
+            brake: Arc::default(),
             max_concurrency: 16_384,
             lease: Duration::from_secs(30),
             heartbeat: Duration::from_secs(5),
@@ -116,11 +131,19 @@ impl Shared {
         self.config.lease.saturating_sub(self.config.lease_margin)
     }
 
+    /// When to look again whether the brake is released, if it is pulled.
+    fn braked(&self) -> Option<Timestamp> {
+        self.config.brake.reason().map(|_| self.clock.now().after(BRAKED))
+    }
+
     /// Room for a batch of runs, or for as many as may still begin.
     fn room(&self) -> Room<'_> {
         self.roster.room(self.config.batch, self.config.max_concurrency, &self.bells.claim)
     }
 }
+
+/// An engine whose brake is pulled looks again this soon.
+const BRAKED: Duration = Duration::from_secs(1);
 
 /// What wakes each loop.
 #[derive(Default)]
@@ -130,6 +153,7 @@ pub(crate) struct Bells {
     pub(crate) keep: Arc<Notify>,
     pub(crate) finish: Arc<Notify>,
     pub(crate) reap: Arc<Notify>,
+    pub(crate) announce: Arc<Notify>,
     /// Set while there are slots to fire or executions to claim: beginnings go before ends.
     pub(crate) planning: AtomicBool,
     pub(crate) claiming: AtomicBool,
@@ -187,16 +211,22 @@ impl Engine {
             turn::run(tick, shared.clock.clone(), bell.clone(), stop.clone())
         };
         let starter = || Starter::new(shared.clone(), intake.clone());
-        let planner: Box<dyn Tick> = Box::new(Planner::new(starter()));
-        let dispatcher: Box<dyn Tick> = Box::new(Dispatcher::new(starter()));
-        let keeper: Box<dyn Tick> = Box::new(Keeper::new(shared.clone()));
-        let finisher: Box<dyn Tick> = Box::new(Finisher::new(shared.clone()));
-        let reaper: Box<dyn Tick> = Box::new(Reaper::new(shared.clone()));
-        intake_loops.spawn(looped(planner, &bells.plan, &intake));
-        intake_loops.spawn(looped(dispatcher, &bells.claim, &intake));
-        upkeep_loops.spawn(looped(keeper, &bells.keep, &upkeep));
-        upkeep_loops.spawn(looped(finisher, &bells.finish, &upkeep));
-        upkeep_loops.spawn(looped(reaper, &bells.reap, &upkeep));
+        if shared.config.roles.scheduler {
+            let planner: Box<dyn Tick> = Box::new(Planner::new(starter()));
+            let reaper: Box<dyn Tick> = Box::new(Reaper::new(shared.clone()));
+            intake_loops.spawn(looped(planner, &bells.plan, &intake));
+            upkeep_loops.spawn(looped(reaper, &bells.reap, &upkeep));
+        }
+        if shared.config.roles.worker {
+            let dispatcher: Box<dyn Tick> = Box::new(Dispatcher::new(starter()));
+            let keeper: Box<dyn Tick> = Box::new(Keeper::new(shared.clone()));
+            let finisher: Box<dyn Tick> = Box::new(Finisher::new(shared.clone()));
+            intake_loops.spawn(looped(dispatcher, &bells.claim, &intake));
+            upkeep_loops.spawn(looped(keeper, &bells.keep, &upkeep));
+            upkeep_loops.spawn(looped(finisher, &bells.finish, &upkeep));
+        }
+        let herald: Box<dyn Tick> = Box::new(Herald::new(shared.clone()));
+        upkeep_loops.spawn(looped(herald, &bells.announce, &upkeep));
         Self { shared, intake, upkeep, intake_loops, upkeep_loops }
     }
 

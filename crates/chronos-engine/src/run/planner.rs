@@ -29,11 +29,16 @@ impl Tick for Planner {
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
         let shared = &self.starter.shared;
+        if let Some(later) = shared.braked() {
+            return Ok(Some(later));
+        }
         let config = &shared.config;
         let room = shared.room();
         let taker = Taker { worker: config.worker.clone(), lease: config.lease, room: room.left() };
+        // What a node without workers fires is for others to claim.
+        let taker = Some(&taker).filter(|_| config.roles.worker);
         let (now, claimed_at) = (shared.clock.now(), shared.clock.monotonic());
-        let fired = shared.store.fire_due(now, config.batch, Some(&taker)).await?;
+        let fired = shared.store.fire_due(now, config.batch, taker).await?;
         shared.observer.scanned(shared.clock.monotonic().saturating_sub(claimed_at));
         let more = fired.next.is_some_and(|next| next <= now);
         shared.bells.planning.store(more, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use chronos_core::schedule::Zone;
-use chronos_core::store;
+use chronos_core::store::{self, Roles};
 
 /// How a [`SchedulerService`](crate::SchedulerService) works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,14 @@ pub struct SchedulerConfig {
     pub misfire_grace: Duration,
     /// Past executions kept of each job, by the built-in store.
     pub history_per_job: NonZeroU32,
+    /// What this scheduler does where several share a store.
+    pub roles: Roles,
+    /// What this node is called there; by default the process names itself.
+    pub node: Option<String>,
+    /// How long a claim holds without renewal.
+    pub lease: Duration,
+    /// How often leases are renewed.
+    pub heartbeat: Duration,
 }
 
 impl Default for SchedulerConfig {
@@ -29,6 +37,10 @@ impl Default for SchedulerConfig {
             max_concurrent_runs: 16_384,
             misfire_grace: Duration::from_secs(10),
             history_per_job: NonZeroU32::MIN.saturating_add(99),
+            roles: Roles::default(),
+            node: None,
+            lease: Duration::from_secs(30),
+            heartbeat: Duration::from_secs(5),
         }
     }
 }
@@ -43,6 +55,10 @@ impl SchedulerConfig {
         self.zone()?;
         if self.max_concurrent_runs == 0 {
             let text = "max_concurrent_runs: 0 lets nothing run; use 1 or more";
+            return Err(SchedulerError::InvalidConfig(text.into()));
+        }
+        if self.heartbeat.is_zero() || self.lease < self.heartbeat * 3 {
+            let text = "lease: must hold for at least three heartbeats, and those take time";
             return Err(SchedulerError::InvalidConfig(text.into()));
         }
         Ok(())

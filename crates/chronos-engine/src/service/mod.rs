@@ -30,7 +30,7 @@ pub use overlap_guard::{OverlapGuard, RunGuard};
 pub use registry::{JobRegistry, JobStatus};
 
 use crate::clock::{Clock, SystemClock};
-use crate::run::{Engine, EngineConfig, Observer};
+use crate::run::{Brake, Engine, EngineConfig, Observer};
 use closures::Closures;
 use observer::{Observers, Reporter};
 
@@ -74,6 +74,7 @@ pub struct SchedulerService {
     registry: Arc<JobRegistry>,
     closures: Arc<Closures>,
     observers: Arc<Observers>,
+    brake: Arc<Brake>,
     shutdown_token: CancellationToken,
     is_running: AtomicBool,
     stage: Mutex<Stage>,
@@ -136,6 +137,7 @@ impl SchedulerService {
             closures: Arc::new(Closures::new(&clock)),
             clock,
             observers,
+            brake: Arc::default(),
             shutdown_token: CancellationToken::new(),
             is_running: AtomicBool::new(false),
             stage: Mutex::new(Stage::Ready),
@@ -177,6 +179,12 @@ impl SchedulerService {
         self.observers.add(observer);
     }
 
+    /// Keeps the scheduler from taking on work while it is pulled.
+    #[must_use]
+    pub fn brake(&self) -> &Arc<Brake> {
+        &self.brake
+    }
+
     /// A fresh id for a job that goes straight to the store.
     #[must_use]
     pub fn new_job_id(&self) -> JobId {
@@ -209,9 +217,19 @@ impl SchedulerService {
             Stage::Ready | Stage::Over => return Err(SchedulerError::ShutDown),
             Stage::Running(_) => return Err(SchedulerError::AlreadyRunning),
         }
-        let worker = WorkerId::new(&format!("in-process-{:016x}", fastrand::u64(..)));
-        let mut config = EngineConfig::new(worker);
-        config.max_concurrency = self.config.max_concurrent_runs;
+        // Another start is another worker: what an earlier one left behind is not its.
+        let node = self.config.node.as_deref().unwrap_or("in-process");
+        let worker = WorkerId::new(&format!("{node}-{:016x}", fastrand::u64(..)));
+        let config = EngineConfig {
+            host: node.into(),
+            roles: self.config.roles,
+            brake: self.brake.clone(),
+            max_concurrency: self.config.max_concurrent_runs,
+            lease: self.config.lease,
+            heartbeat: self.config.heartbeat,
+            lease_margin: (self.config.lease / 6).min(Duration::from_secs(2)),
+            ..EngineConfig::new(worker)
+        };
         *stage = Stage::Running(Engine::start(
             config,
             self.store.clone(),

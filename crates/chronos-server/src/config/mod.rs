@@ -124,6 +124,7 @@ impl Config {
             max_concurrent_runs: self.max_concurrent_runs,
             misfire_grace: Duration::from_secs(self.misfire_grace_secs),
             history_per_job: self.history_per_job,
+            ..SchedulerConfig::default()
         };
         serve
     }

@@ -71,6 +71,7 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::NeverFires { .. } => "spec.schedule",
         Error::CatchUpCap { .. } => "spec.catch_up_policy.run_all_capped.catch_up_max",
         Error::QuietWindow { .. } => "spec.quiet_hours_policy_id",
+        Error::Priority { .. } => "spec.priority",
         Error::MaxRetry { .. } => "spec.max_retry",
         Error::Http { .. } => "spec.target.http",
         Error::ZeroDuration { field: "max_execution_time" } => "spec.max_execution_time",

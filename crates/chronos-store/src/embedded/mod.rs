@@ -15,6 +15,7 @@ mod state;
 mod step;
 mod syncer;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +28,7 @@ use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     Claimed, Compacted, CompactionHook, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats,
-    Store, Taker, Terms, WakeHook,
+    Store, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
 
@@ -68,6 +69,8 @@ pub struct EmbeddedStore {
     syncer: Option<Syncer>,
     /// Whether the last step that wrote anything could not be kept.
     failed: AtomicBool,
+    /// Workers of this process, which end with it.
+    workers: Mutex<BTreeMap<WorkerId, Worker>>,
 }
 
 impl EmbeddedStore {
@@ -80,7 +83,8 @@ impl EmbeddedStore {
         let state = State::open(kv.clone(), retention)?;
         let syncer = Syncer::start(&kv)?;
         let (state, failed) = (Mutex::new(state), AtomicBool::new(false));
-        Ok(Self { kv, state, hooks: RwLock::default(), syncer, failed })
+        let (hooks, workers) = (RwLock::default(), Mutex::default());
+        Ok(Self { kv, state, hooks, syncer, failed, workers })
     }
 
     pub(crate) fn kv(&self) -> &dyn Kv {
@@ -116,6 +120,10 @@ impl EmbeddedStore {
             self.state.clear_poison();
             state
         })
+    }
+
+    fn workers(&self) -> MutexGuard<'_, BTreeMap<WorkerId, Worker>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read<T>(&self, read: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
@@ -334,6 +342,16 @@ impl Store for EmbeddedStore {
 
     async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
         self.read(|state| state.read(&Key::Checkpoint(job)))
+    }
+
+    async fn put_worker(&self, worker: Worker) -> Result<()> {
+        self.workers().insert(worker.id.clone(), worker);
+        Ok(())
+    }
+
+    async fn workers(&self, since: Timestamp) -> Result<Vec<Worker>> {
+        let workers = self.workers();
+        Ok(workers.values().filter(|worker| worker.seen_at >= since).cloned().collect())
     }
 
     async fn stats(&self) -> Result<Stats> {

@@ -14,6 +14,7 @@ mod examples;
 mod jitter;
 mod manual;
 mod memory;
+mod nodes;
 mod outcomes;
 mod overlap;
 mod pause;

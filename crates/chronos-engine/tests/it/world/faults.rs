@@ -11,7 +11,7 @@ use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     Claimed, Compacted, CompactionHook, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats,
-    Taker, Terms, WakeHook,
+    Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, WorkerId,
@@ -316,6 +316,14 @@ impl Store for Link {
 
     async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
         self.inner.checkpoint(job).await
+    }
+
+    async fn put_worker(&self, worker: Worker) -> Result<()> {
+        self.inner.put_worker(worker).await
+    }
+
+    async fn workers(&self, since: Timestamp) -> Result<Vec<Worker>> {
+        self.inner.workers(since).await
     }
 
     async fn stats(&self) -> Result<Stats> {

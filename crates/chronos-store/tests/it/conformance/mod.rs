@@ -141,6 +141,7 @@ macro_rules! conformance {
                 dead_letters_outlive_their_job,
                 decisions_can_be_read_on_from_anywhere,
                 figures_count_jobs_and_what_lives,
+                workers_are_listed_as_they_last_described_themselves,
                 a_checkpoint_is_found_by_the_next_run,
                 flushing_and_compacting_change_no_answer,
                 whoever_watches_hears_what_may_be_due,

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use chronos_core::execution::{CancelCause, Failure};
 use chronos_core::plan::{Change, Ending};
 use chronos_core::policy::{OverlapPolicy, retry};
-use chronos_core::store::{Stats, Wake};
+use chronos_core::store::{Roles, Stats, Wake, Worker};
 use chronos_core::{Execution, ExecutionId, JobSpec};
 
-use crate::bench::{Bench, at, every, job_id, once};
+use crate::bench::{Bench, at, every, job_id, once, worker};
 
 fn ids(rows: &[Execution]) -> Vec<ExecutionId> {
     rows.iter().map(|row| row.id).collect()
@@ -217,6 +217,25 @@ pub(crate) async fn whoever_watches_hears_what_may_be_due(bench: &Bench) {
     bench.take(100).await;
     bench.delete_job(id, at(101)).await.unwrap();
     assert!(heard(Wake::Cancel), "a deleted job");
+}
+
+pub(crate) async fn workers_are_listed_as_they_last_described_themselves(bench: &Bench) {
+    let described = |name: &str, seen: i64, running: u64| Worker {
+        id: worker(name),
+        host: "host".into(),
+        version: "1.2.3".into(),
+        roles: Roles { scheduler: false, worker: true },
+        started_at: at(1),
+        seen_at: at(seen),
+        capacity: 16,
+        running,
+    };
+    for (name, seen, running) in [("b", 10, 1), ("a", 20, 2), ("b", 30, 3)] {
+        bench.put_worker(described(name, seen, running)).await.unwrap();
+    }
+    let both = [described("a", 20, 2), described("b", 30, 3)];
+    assert_eq!(bench.workers(at(20)).await.unwrap(), both);
+    assert_eq!(bench.workers(at(21)).await.unwrap(), both[1..]);
 }
 
 pub(crate) async fn whoever_watches_hears_of_a_fixed_delays_next_slot(bench: &Bench) {

@@ -1,5 +1,7 @@
 //! Clocks: the only place where time is read, and the waits that follow it.
 
+mod shared;
+
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -9,6 +11,8 @@ use chrono::{DateTime, Utc};
 use chronos_core::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+pub use shared::SharedClock;
 
 /// Wall clocks jump, so no sleep outlasts this.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(10);
