@@ -9,10 +9,12 @@ mod executions;
 mod index;
 mod jobs;
 mod keys;
+mod past;
 mod record;
 mod state;
 mod step;
 mod syncer;
+mod volumes;
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -35,6 +37,7 @@ use keys::{Key, Table};
 use state::{State, engine};
 use step::{Step, Stepped};
 use syncer::{Syncer, Ticket};
+use volumes::Volumes;
 
 /// How much of the past a store keeps by itself; `None` keeps everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,8 +78,19 @@ impl EmbeddedStore {
         Self::over(Arc::new(kv), retention)
     }
 
+    /// As [`open`](Self::open), with volumes of another size: for tests, which never fill the usual
+    /// ones. Any store can be opened with any size.
+    #[doc(hidden)]
+    pub fn with_volumes_of(executions: u64, kv: impl Kv, retention: Retention) -> Result<Self> {
+        Self::start(Arc::new(kv), retention, Volumes::new(executions))
+    }
+
     pub(crate) fn over(kv: Arc<dyn Kv>, retention: Retention) -> Result<Self> {
-        let state = State::open(kv.clone(), retention)?;
+        Self::start(kv, retention, Volumes::new(volumes::SIZE))
+    }
+
+    fn start(kv: Arc<dyn Kv>, retention: Retention, volumes: Volumes) -> Result<Self> {
+        let state = State::open(kv.clone(), retention, volumes)?;
         let syncer = Syncer::start(&kv)?;
         let (state, failed) = (Mutex::new(state), AtomicBool::new(false));
         Ok(Self { kv, state, hooks: RwLock::default(), syncer, failed })
