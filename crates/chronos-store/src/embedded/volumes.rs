@@ -40,8 +40,9 @@ impl Volume {
     }
 
     pub(super) fn from_bytes(name: [u8; 6]) -> Self {
-        let [a, b, c, d, e, f] = name;
-        Self(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+        let mut bytes = [0; 8];
+        bytes[2..].copy_from_slice(&name);
+        Self(u64::from_be_bytes(bytes))
     }
 }
 
@@ -129,8 +130,8 @@ impl Volumes {
 
 /// The millisecond of the slot of an execution.
 fn slot(id: ExecutionId) -> u64 {
-    let [a, b, c, d, e, f, ..] = *id.as_bytes();
-    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    let [head @ .., _, _, _, _, _, _, _, _] = *id.as_bytes();
+    u64::from_be_bytes(head) >> 16
 }
 
 #[cfg(test)]
@@ -139,8 +140,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn id(slot: u64, tail: u8) -> ExecutionId {
-        let [_, _, a, b, c, d, e, f] = slot.to_be_bytes();
-        ExecutionId::from_bytes([a, b, c, d, e, f, 0, 0, 0, 0, 0, 0, 0, 0, 0, tail])
+        let mut bytes = [tail; 16];
+        bytes[..6].copy_from_slice(&Volume(slot).to_bytes());
+        ExecutionId::from_bytes(bytes)
     }
 
     proptest! {
