@@ -174,8 +174,6 @@ impl Step<'_> {
         let filed = self.filed.iter().filter(|(owner, _)| *owner == job);
         oldest.extend(filed.map(|(_, id)| *id));
         oldest.sort_unstable();
-        // A volume that holds something must not be taken for empty, so each is counted once.
-        oldest.dedup();
         oldest.truncate(count);
         let file = self.state.index.desk(job).and_then(|desk| desk.file.as_ref());
         let never_failed = file.is_some_and(|file| file.job.standing.tally.failed == 0);

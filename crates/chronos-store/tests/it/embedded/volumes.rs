@@ -183,6 +183,37 @@ async fn a_page_is_read_from_the_volumes_of_its_job_alone() {
     // One read for its job, and one for itself.
     assert_eq!(opened.execution(run).await.unwrap().slot, at(10));
     kv.fail_reads_after(0);
+    let first = opened.executions(job_id("b"), None, 99).await.unwrap().pop().unwrap();
+    kv.fail_reads_after(3);
+    // A page before the oldest is looked for in its volume alone.
+    let before = opened.executions(job_id("b"), Some(first.id), 9).await;
+    assert_eq!(before, Ok(Vec::new()));
+    kv.fail_reads_after(0);
+}
+
+#[tokio::test]
+async fn the_past_of_a_deleted_job_is_found_in_every_volume() {
+    let kv = memory();
+    let store = open(&kv, 1, None);
+    create(&store, "a").await;
+    for second in [10, 20, 30] {
+        end(&store, &take(&store, second).await, &Ending::Success, second).await;
+    }
+    assert_eq!(volumes(&kv), (3, 3));
+    let past = store.executions(job_id("a"), None, 9).await.unwrap();
+    assert_eq!(past.len(), 3);
+    store.delete_job(job_id("a"), at(31)).await.unwrap();
+    // Opened again, the store knows nothing of it but what is on record.
+    for store in [store, open(&kv, 1, None)] {
+        assert_eq!(store.executions(job_id("a"), None, 9).await.as_ref(), Ok(&past));
+        for run in &past {
+            assert_eq!(store.execution(run.id).await.as_ref(), Ok(run));
+        }
+    }
+    // Whoever has its id now has its past.
+    let store = open(&kv, 1, None);
+    create(&store, "a").await;
+    assert_eq!(store.executions(job_id("a"), None, 9).await, Ok(past));
 }
 
 #[tokio::test]
