@@ -23,7 +23,8 @@ use crate::open::engine;
 use crate::{DataDir, EmbeddedStore, Engine, OpenError, Retention, StoreUrl, Tuning};
 
 const MAGIC: &[u8] = b"chronos backup\n";
-const VERSION: u32 = 1;
+/// Raised with the format of the data directory too: a backup holds what the store files there.
+const VERSION: u32 = 2;
 const END: u32 = u32::MAX;
 
 /// Entries are written and taken in in portions of about this many bytes.

@@ -10,8 +10,9 @@ use std::time::Duration;
 use crate::error::OpenError;
 use crate::url::Engine;
 
-/// The newest layout of a data directory that this program writes and reads.
-const FORMAT: u32 = 1;
+/// The layout of a data directory that this program writes and reads: of its files, and of what the
+/// store files in the engine.
+const FORMAT: u32 = 2;
 
 const LOCK: &str = "lock";
 const MARKER: &str = "store";
@@ -220,8 +221,8 @@ fn read_marker(directory: &Path) -> Result<Option<Marker>, OpenError> {
     }
     let mut value = |name| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
     let found: u32 = value("format").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
-    if found > FORMAT {
-        return Err(OpenError::TooNew { path: directory.into(), found, known: FORMAT });
+    if found != FORMAT {
+        return Err(OpenError::OtherFormat { path: directory.into(), found, known: FORMAT });
     }
     let engine = value("engine").and_then(Engine::named).ok_or_else(damaged)?;
     let ready = match value("state") {

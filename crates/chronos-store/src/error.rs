@@ -85,18 +85,19 @@ pub enum OpenError {
         /// The engine that wrote it.
         found: Engine,
     },
-    /// A newer program wrote the directory.
+    /// A newer or an older program wrote the directory.
     #[error(
-        "the store in {path} has format {found}, this program reads up to {known}; use the newer \
+        "the store in {path} has format {found}, this program reads format {known}; use the {age} \
          program that wrote it",
-        path = .path.display()
+        path = .path.display(),
+        age = if .found > .known { "newer" } else { "older" }
     )]
-    TooNew {
+    OtherFormat {
         /// The directory.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The newest format that this program reads.
+        /// The format that this program reads.
         known: u32,
     },
     /// Files are missing or hold what was never written.

@@ -11,6 +11,7 @@ use super::apply::Taking;
 use super::keys::Key;
 use super::record::{Place, StandingRecord};
 use super::step::{Step, readable};
+use super::volumes::Volume;
 
 /// Records that one planning step may write before it leaves the rest to the next.
 const ROWS_PER_STEP: usize = 4_096;
@@ -25,7 +26,9 @@ impl Step<'_> {
         self.take_name(&job.spec)?;
         self.put(&Key::Spec(job.spec.id), job.spec.as_ref())?;
         self.mark(&Key::Tag(job.spec.id));
-        let place = Place { due: job.due_at(), kept: 0 };
+        // Another job of this id may have left a past.
+        let volumes = self.state.exists(&Key::Tag(job.spec.id))?.then_some(Volume::ALL);
+        let place = Place { due: job.due_at(), kept: 0, volumes };
         self.state.index.move_due(job.spec.id, None, place.due);
         self.state.index.welcome(&job, place);
         let record = StandingRecord { place, standing: &job.standing, live: None::<&Execution> };
@@ -83,8 +86,8 @@ impl Step<'_> {
 
     pub(super) fn delete_job(&mut self, id: JobId) -> Result<()> {
         let file = self.open(id)?;
-        let (spec, due) = (file.job.spec.clone(), file.place.due);
-        self.state.index.move_due(id, due, None);
+        let (spec, place) = (file.job.spec.clone(), file.place);
+        self.state.index.move_due(id, place.due, None);
         self.state.index.set_paused(id, false);
         self.state.index.jobs -= 1;
         for key in [
@@ -105,7 +108,7 @@ impl Step<'_> {
         }
         // What is kept of it is still found by its executions' ids.
         if self.state.retention.executions_per_job.is_some() {
-            self.drop_oldest(id, u32::MAX)?;
+            self.drop_oldest(id, place.volumes, u32::MAX)?;
             self.delete(&Key::Tag(id));
         }
         self.decide(id, Decision::Deleted);

@@ -2,6 +2,7 @@
 
 use chronos_core::{ExecutionId, JobId, PolicyId};
 
+use super::volumes::Volume;
 use crate::kv;
 
 /// What a record is filed under.
@@ -17,8 +18,8 @@ pub(super) enum Key<'a> {
     Name(&'a str, &'a str),
     /// An execution that waits or runs.
     Live(ExecutionId),
-    /// An execution that is over, filed with its job.
-    Past(JobId, ExecutionId),
+    /// An execution that is over, filed with others of its time, and among them with its job.
+    Past(Volume, JobId, ExecutionId),
     /// That a job exists, or has a past: leads from an execution to its job by their common tag.
     Tag(JobId),
     /// An execution whose slot failed for good.
@@ -29,6 +30,8 @@ pub(super) enum Key<'a> {
     Policy(PolicyId),
     /// What a job's executions keep for the next one.
     Checkpoint(JobId),
+    /// What is kept in a volume of the past.
+    Volume(Volume),
 }
 
 impl Key<'_> {
@@ -55,12 +58,15 @@ impl Key<'_> {
             Self::Live(execution) | Self::DeadLetter(execution) => {
                 bytes.extend_from_slice(execution.as_bytes());
             }
-            Self::Past(job, execution) => {
+            Self::Past(volume, job, execution) => {
+                bytes.extend_from_slice(&volume.to_bytes());
                 bytes.extend_from_slice(job.as_bytes());
-                bytes.extend_from_slice(execution.as_bytes());
+                // The rest of it is the job's tag.
+                bytes.extend_from_slice(&execution.as_bytes()[..HEAD]);
             }
             Self::Audit(sequence) => bytes.extend_from_slice(&sequence.to_be_bytes()),
             Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
+            Self::Volume(volume) => bytes.extend_from_slice(&volume.to_bytes()),
         }
         bytes
     }
@@ -78,9 +84,13 @@ impl Key<'_> {
             Self::Audit(_) => Table::Audit,
             Self::Policy(_) => Table::Policy,
             Self::Checkpoint(_) => Table::Checkpoint,
+            Self::Volume(_) => Table::Volume,
         }
     }
 }
+
+/// Bytes of an execution's id before its tag.
+const HEAD: usize = 12;
 
 /// The first byte of every key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +107,7 @@ pub(super) enum Table {
     Audit,
     Policy,
     Checkpoint,
+    Volume,
 }
 
 impl Table {
@@ -106,9 +117,9 @@ impl Table {
     }
 }
 
-/// The keys of a job's past executions.
-pub(super) fn past_of(job: JobId) -> (Vec<u8>, Vec<u8>) {
-    let from = [&[Table::Past as u8], job.as_bytes().as_slice()].concat();
+/// The keys of a job's past executions in one volume.
+pub(super) fn past_of(volume: Volume, job: JobId) -> (Vec<u8>, Vec<u8>) {
+    let from = [&[Table::Past as u8], &volume.to_bytes()[..], job.as_bytes()].concat();
     let to = after_prefix(&from);
     (from, to)
 }
@@ -137,6 +148,20 @@ pub(super) fn execution_in(key: &[u8]) -> Option<ExecutionId> {
     key.last_chunk().map(|tail| ExecutionId::from_bytes(*tail))
 }
 
+/// The execution of a job's past that is filed under a key.
+pub(super) fn past_in(job: JobId, key: &[u8]) -> Option<ExecutionId> {
+    let head: [u8; HEAD] = *key.last_chunk()?;
+    let mut id = [0; 16];
+    id[..HEAD].copy_from_slice(&head);
+    id[HEAD..].copy_from_slice(&job.tag());
+    Some(ExecutionId::from_bytes(id))
+}
+
+/// The volume that a key ends with.
+pub(super) fn volume_in(key: &[u8]) -> Option<Volume> {
+    key.last_chunk().map(|tail| Volume::from_bytes(*tail))
+}
+
 /// The job that a key ends with.
 pub(super) fn job_in(key: &[u8]) -> Option<JobId> {
     key.last_chunk().map(|tail| JobId::from_bytes(*tail))
@@ -149,13 +174,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_sort_as_their_values_do(a: [u8; 16], b: [u8; 16], c: [u8; 16], d: [u8; 16], m: u64, n: u64) {
+        fn keys_sort_as_their_values_do(
+            a: [u8; 16], b: [u8; 16], c: [u8; 16], d: [u8; 16], m: u64, n: u64, v: [u8; 6], w: [u8; 6],
+        ) {
+            let (v, w) = (Volume::from_bytes(v), Volume::from_bytes(w));
             let (job_a, job_b) = (JobId::from_bytes(a), JobId::from_bytes(b));
             let (run_c, run_d) = (ExecutionId::from_bytes(c), ExecutionId::from_bytes(d));
+            let (past_c, past_d) = (past_in(job_a, &c[..12]), past_in(job_a, &d[..12]));
+            let (past_c, past_d) = (past_c.unwrap(), past_d.unwrap());
             for (one, other) in [
                 (Key::Spec(job_a), Key::Spec(job_b)),
-                (Key::Past(job_a, run_c), Key::Past(job_b, run_d)),
-                (Key::Past(job_a, run_c), Key::Past(job_a, run_d)),
+                (Key::Past(v, job_a, run_c), Key::Past(w, job_b, run_d)),
+                (Key::Past(v, job_a, run_c), Key::Past(v, job_b, run_d)),
+                (Key::Past(v, job_a, past_c), Key::Past(v, job_a, past_d)),
+                (Key::Volume(v), Key::Volume(w)),
                 (Key::Live(run_c), Key::Live(run_d)),
                 (Key::Audit(m), Key::Audit(n)),
                 (Key::Spec(job_a), Key::Audit(n)),
@@ -174,23 +206,33 @@ mod tests {
         }
 
         #[test]
-        fn a_jobs_past_holds_its_executions_and_no_others(a: [u8; 16], b: [u8; 16], c: [u8; 16]) {
-            let (from, to) = past_of(JobId::from_bytes(a));
-            let key = Key::Past(JobId::from_bytes(b), ExecutionId::from_bytes(c)).encode();
-            let inside = from.as_slice() <= &*key && &*key < to.as_slice();
-            prop_assert_eq!(inside, a == b);
-            prop_assert_eq!(execution_in(&key), Some(ExecutionId::from_bytes(c)));
+        fn a_jobs_past_holds_its_executions_and_no_others(
+            a: [u8; 16], b: [u8; 16], c: [u8; 16], v: [u8; 6], w: [u8; 6],
+        ) {
+            let (v, w) = (Volume::from_bytes(v), Volume::from_bytes(w));
+            let (from, to) = past_of(v, JobId::from_bytes(a));
+            let is_inside = |key: &[u8]| from.as_slice() <= key && key < to.as_slice();
+            for (volume, job) in [(v, a), (v, b), (w, a), (w, b)] {
+                let key = Key::Past(volume, JobId::from_bytes(job), ExecutionId::from_bytes(c));
+                prop_assert_eq!(is_inside(&key.encode()), (volume, job) == (v, a));
+            }
         }
 
         #[test]
-        fn an_execution_leads_to_its_job(a: [u8; 16], at in 0..4_102_444_800_i64, attempt in 1_u32..9) {
+        fn an_execution_leads_to_its_job_and_back(
+            a: [u8; 16], at in 0..4_102_444_800_i64, attempt in 1_u32..9, v: [u8; 6],
+        ) {
             let job = JobId::from_bytes(a);
             let slot = chronos_core::Timestamp::from_secs(at);
             let trigger = chronos_core::execution::Trigger::Schedule;
-            let (from, to) = tagged(ExecutionId::of(job, slot, trigger, attempt));
+            let execution = ExecutionId::of(job, slot, trigger, attempt);
+            let (from, to) = tagged(execution);
             let key = Key::Tag(job).encode();
             prop_assert!(from.as_slice() <= &*key && &*key < to.as_slice());
             prop_assert_eq!(job_in(&key), Some(job));
+            let past = Key::Past(Volume::from_bytes(v), job, execution).encode();
+            prop_assert_eq!(past_in(job, &past), Some(execution));
+            prop_assert!(!past.spilled(), "the most common key needs no memory of its own");
         }
     }
 }

@@ -9,15 +9,17 @@ mod executions;
 mod index;
 mod jobs;
 mod keys;
+mod past;
 mod ready;
 mod record;
+mod retention;
 mod state;
 mod step;
 mod syncer;
+mod volumes;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -34,27 +36,11 @@ use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timest
 
 use crate::kv::{Kv, MemoryKv};
 use keys::{Key, Table};
+pub use retention::Retention;
 use state::{State, engine};
 use step::{Step, Stepped};
 use syncer::{Syncer, Ticket};
-
-/// How much of the past a store keeps by itself; `None` keeps everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retention {
-    /// The newest executions of each job; up to an eighth more may be there at times.
-    pub executions_per_job: Option<NonZeroU32>,
-    /// About this many of the newest decisions.
-    pub audit_events: Option<u64>,
-}
-
-impl Retention {
-    /// How many of a job's past executions are to go. A few more than the bound are let gather, so
-    /// that they go together.
-    fn excess(&self, kept: u32) -> u32 {
-        let most = self.executions_per_job.map_or(u32::MAX, NonZeroU32::get);
-        if kept > most.saturating_add(most / 8) { kept - most } else { 0 }
-    }
-}
+use volumes::Volumes;
 
 /// Orphans that one step ends.
 const ORPHANS_PER_STEP: usize = 256;
@@ -79,8 +65,19 @@ impl EmbeddedStore {
         Self::over(Arc::new(kv), retention)
     }
 
+    /// As [`open`](Self::open), with volumes of another size: for tests, which never fill the usual
+    /// ones. Any store can be opened with any size.
+    #[doc(hidden)]
+    pub fn with_volumes_of(executions: u64, kv: impl Kv, retention: Retention) -> Result<Self> {
+        Self::start(Arc::new(kv), retention, Volumes::new(executions))
+    }
+
     pub(crate) fn over(kv: Arc<dyn Kv>, retention: Retention) -> Result<Self> {
-        let state = State::open(kv.clone(), retention)?;
+        Self::start(kv, retention, Volumes::new(volumes::SIZE))
+    }
+
+    fn start(kv: Arc<dyn Kv>, retention: Retention, volumes: Volumes) -> Result<Self> {
+        let state = State::open(kv.clone(), retention, volumes)?;
         let syncer = Syncer::start(&kv)?;
         let (state, failed) = (Mutex::new(state), AtomicBool::new(false));
         let (hooks, workers) = (RwLock::default(), Mutex::default());

@@ -6,6 +6,8 @@ use chronos_core::store::{Error, Result};
 use chronos_core::{Execution, Standing, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use super::volumes::Volume;
+
 /// The only encoding so far; a change to a stored type adds one and keeps reading the older.
 const VERSION: u8 = 1;
 
@@ -58,6 +60,8 @@ pub(super) struct Place {
     pub(super) due: Option<Timestamp>,
     /// How many past executions of the job are kept.
     pub(super) kept: u32,
+    /// The first and the last volume that may hold some of them.
+    pub(super) volumes: Option<(Volume, Volume)>,
 }
 
 #[cfg(test)]

@@ -13,15 +13,17 @@ use super::Retention;
 use super::audit;
 use super::desk::{File, Home};
 use super::index::Index;
-use super::keys::{Key, Table, job_in, tagged};
+use super::keys::{Key, Table, execution_in, job_in, volume_in};
 use super::record::{StandingRecord, decode};
 use super::step::readable;
+use super::volumes::Volumes;
 use crate::kv::{self, Kv, Order};
 
 pub(super) struct State {
     pub(super) kv: Arc<dyn Kv>,
     pub(super) index: Index,
     pub(super) retention: Retention,
+    pub(super) volumes: Volumes,
     /// The highest fencing token handed out.
     pub(super) token: Token,
     /// The sequence of the newest decision.
@@ -61,11 +63,12 @@ pub(super) fn engine<T>(result: kv::Result<T>) -> Result<T> {
 }
 
 impl State {
-    pub(super) fn open(kv: Arc<dyn Kv>, retention: Retention) -> Result<Self> {
+    pub(super) fn open(kv: Arc<dyn Kv>, retention: Retention, volumes: Volumes) -> Result<Self> {
         let mut state = Self {
             kv,
             index: Index::default(),
             retention,
+            volumes,
             token: Token(0),
             sequence: 0,
             last_sizes: (0, 0),
@@ -107,6 +110,13 @@ impl State {
             index.policies.insert(policy.id, policy);
             Ok(())
         })?;
+        let mut volumes = Vec::new();
+        self.each(Table::Volume, |key, value| {
+            let filling = decode(value)?;
+            volumes.extend(volume_in(key).map(|volume| (volume, filling)));
+            Ok(())
+        })?;
+        self.volumes.reload(volumes);
         self.token = Token(self.read(&Key::Token)?.unwrap_or(0));
         self.sequence = audit::newest(self.kv.as_ref())?;
         self.index = index;
@@ -199,45 +209,6 @@ impl State {
         Ok(ids)
     }
 
-    pub(super) fn execution(&self, id: ExecutionId) -> Result<Execution> {
-        if let Some(live) = self.index.live(id) {
-            return Ok(live.clone());
-        }
-        let (from, to) = tagged(id);
-        let mut jobs = Vec::new();
-        engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
-            jobs.extend(job_in(key));
-            ControlFlow::Continue(())
-        }))?;
-        for job in jobs {
-            if let Some(execution) = self.read(&Key::Past(job, id))? {
-                return Ok(execution);
-            }
-        }
-        Err(Error::NoSuchExecution(id))
-    }
-
-    /// The job's executions, newest first: what lives, merged with what is over.
-    pub(super) fn executions(
-        &self,
-        job: JobId,
-        before: Option<ExecutionId>,
-        limit: usize,
-    ) -> Result<Vec<Execution>> {
-        let live = self.index.live_of(job).into_iter();
-        let mut found: Vec<Execution> =
-            live.filter(|live| before.is_none_or(|before| live.id < before)).cloned().collect();
-        let (from, mut to) = super::keys::past_of(job);
-        if let Some(before) = before {
-            to = Key::Past(job, before).encode().to_vec();
-        }
-        let past: Vec<Execution> = self.newest(&from, &to, limit, |_, value| decode(value))?;
-        found.extend(past);
-        found.sort_by_key(|execution| std::cmp::Reverse(execution.id));
-        found.truncate(limit);
-        Ok(found)
-    }
-
     pub(super) fn dead_letters(
         &self,
         before: Option<ExecutionId>,
@@ -248,13 +219,12 @@ impl State {
             to = Key::DeadLetter(before).encode().to_vec();
         }
         let ids: Vec<ExecutionId> = self.newest(&from, &to, limit, |key, _| {
-            super::keys::execution_in(key)
-                .ok_or_else(|| Error::Corrupt("a key is too short".into()))
+            execution_in(key).ok_or_else(|| Error::Corrupt("a key is too short".into()))
         })?;
         ids.into_iter().map(|id| self.execution(id)).collect()
     }
 
-    fn newest<T>(
+    pub(super) fn newest<T>(
         &self,
         from: &[u8],
         to: &[u8],

@@ -1,7 +1,5 @@
 //! A step: the writes of one verb, gathered and committed together or not at all.
 
-use std::ops::ControlFlow;
-
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::Token;
 use chronos_core::store::{Error, Result, Wake};
@@ -11,10 +9,11 @@ use serde::Serialize;
 use super::apply::Taking;
 use super::audit;
 use super::desk::{File, Home};
-use super::keys::{Key, execution_in, past_of};
+use super::keys::Key;
 use super::record::{StandingRecord, encode};
 use super::state::{State, engine};
-use crate::kv::{Batch, Order};
+use super::volumes::Volume;
+use crate::kv::Batch;
 
 pub(super) struct Step<'a> {
     pub(super) state: &'a mut State,
@@ -25,7 +24,9 @@ pub(super) struct Step<'a> {
     /// until the commit, because the engine does not see the batch before.
     changed: Vec<JobId>,
     /// What a bounded store files with its jobs' past by this step.
-    filed: Vec<(JobId, ExecutionId)>,
+    pub(super) filed: Vec<(JobId, ExecutionId)>,
+    /// Volumes of the past that this step changes.
+    pub(super) volumes: Vec<Volume>,
     wakes: Wakes,
     /// Who takes what this step fires, and what it took.
     pub(super) taking: Option<Taking>,
@@ -86,6 +87,7 @@ impl State {
             events: Vec::with_capacity(sizes.1),
             changed: Vec::new(),
             filed: Vec::new(),
+            volumes: Vec::new(),
             wakes: Wakes::default(),
             taking: None,
             token,
@@ -112,6 +114,7 @@ impl Step<'_> {
     /// Commits what was gathered; says what may have come due, and whether anything was written.
     fn commit(mut self) -> Result<(Wakes, bool)> {
         self.file_standings()?;
+        self.file_volumes()?;
         self.file_events()?;
         if self.state.token != self.token {
             let token = self.state.token.0;
@@ -127,17 +130,16 @@ impl Step<'_> {
 
     fn file_standings(&mut self) -> Result<()> {
         for job in std::mem::take(&mut self.changed) {
-            let kept = self.state.index.desk(job).and_then(|desk| desk.file.as_ref());
-            let excess = self.state.retention.excess(kept.map_or(0, |file| file.place.kept));
-            let dropped = self.drop_oldest(job, excess)?;
+            let file = self.state.index.desk(job).and_then(|desk| desk.file.as_ref());
+            if let Some(place) = file.map(|file| file.place) {
+                let place = self.keep_to_bound(job, place)?;
+                self.open(job)?.place = place;
+            }
             let Some(desk) = self.state.index.desk_mut(job) else {
                 continue;
             };
             desk.changed = false;
             // A job that this step deleted stands nowhere.
-            if let Some(file) = &mut desk.file {
-                file.place.kept -= dropped;
-            }
             if let Some(file) = &desk.file {
                 let (place, standing) = (file.place, &file.job.standing);
                 let record = StandingRecord { place, standing, live: desk.lodger() };
@@ -227,7 +229,7 @@ impl Step<'_> {
     }
 
     /// Sees to it that the job's record is written by this step; says whether there is one.
-    fn touch(&mut self, job: JobId) -> Result<bool> {
+    pub(super) fn touch(&mut self, job: JobId) -> Result<bool> {
         if readable(self.open(job).map(drop))?.is_err() {
             return Ok(false);
         }
@@ -253,56 +255,5 @@ impl Step<'_> {
         self.put(&Key::Live(execution.id), &execution)?;
         self.state.index.put_live(execution, Home::Own);
         Ok(())
-    }
-
-    /// Files an execution that is over with its job's past.
-    pub(super) fn put_past(&mut self, execution: &Execution) -> Result<()> {
-        let job = execution.job;
-        if self.state.index.take_live(execution.id) == Some(Home::Own) {
-            self.delete(&Key::Live(execution.id));
-        }
-        let bounded = self.state.retention.executions_per_job.is_some();
-        if self.touch(job)? {
-            let place = &mut self.open(job)?.place;
-            place.kept = place.kept.saturating_add(1);
-        } else if bounded {
-            // A bounded store keeps no past for jobs that nobody can ask about by name.
-            return Ok(());
-        }
-        if bounded {
-            self.filed.push((job, execution.id));
-        }
-        self.put(&Key::Past(job, execution.id), execution)
-    }
-
-    /// Deletes the job's oldest past executions; says how many there were to delete.
-    pub(super) fn drop_oldest(&mut self, job: JobId, count: u32) -> Result<u32> {
-        if count == 0 {
-            return Ok(0);
-        }
-        let (from, to) = past_of(job);
-        let mut oldest: Vec<ExecutionId> = Vec::new();
-        engine(self.state.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
-            oldest.extend(execution_in(key));
-            if oldest.len() < count as usize {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        }))?;
-        // What this step files is not visible to the scan yet.
-        let filed = self.filed.iter().filter(|(owner, _)| *owner == job);
-        oldest.extend(filed.map(|(_, id)| *id));
-        oldest.sort_unstable();
-        oldest.truncate(count as usize);
-        let file = self.state.index.desk(job).and_then(|desk| desk.file.as_ref());
-        let never_failed = file.is_some_and(|file| file.job.standing.tally.failed == 0);
-        for id in &oldest {
-            self.delete(&Key::Past(job, *id));
-            if !never_failed {
-                self.delete(&Key::DeadLetter(*id));
-            }
-        }
-        Ok(u32::try_from(oldest.len()).unwrap_or(u32::MAX))
     }
 }

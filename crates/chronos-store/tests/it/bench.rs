@@ -31,6 +31,25 @@ pub(crate) async fn memory() -> impl Engine {
     SharedKv::new(MemoryKv::new())
 }
 
+/// The memory engine, whose store begins a new volume of the past after every other execution.
+pub(crate) async fn tiny_volumes() -> impl Engine {
+    TinyVolumes(SharedKv::new(MemoryKv::new()))
+}
+
+struct TinyVolumes(SharedKv<MemoryKv>);
+
+#[async_trait]
+impl Engine for TinyVolumes {
+    async fn open(&self) -> Arc<dyn Store> {
+        let (kv, retention) = (self.0.clone(), Retention::default());
+        Arc::new(EmbeddedStore::with_volumes_of(2, kv, retention).unwrap())
+    }
+
+    async fn twin(&self) -> Arc<dyn Store> {
+        self.0.open().await
+    }
+}
+
 #[async_trait]
 impl Engine for SharedKv<MemoryKv> {
     async fn open(&self) -> Arc<dyn Store> {

@@ -20,6 +20,7 @@ use kv::kv_conformance;
 // The tests of the whole workspace have the fjall engine, because the daemon asks for it; those of this
 // crate alone have it with `--features fjall`. Histories on disk are fewer: each opens its engine many times.
 conformance!(memory, crate::bench::memory, 1_000);
+conformance!(tiny_volumes, crate::bench::tiny_volumes, 1_000);
 #[cfg(feature = "fjall")]
 conformance!(fjall, crate::disk::engine::fjall, 40);
 #[cfg(feature = "rocksdb")]

@@ -37,8 +37,8 @@ const FILES: usize = 128;
 /// One thread writes memtables out and one merges tables.
 const WORKERS: usize = 2;
 
-/// Tables of a keyspace that gather before they are merged with older ones. The past is filed by job, so
-/// that whatever is new lies between everything older: each merge writes all of the next level anew,
+/// Tables of a keyspace that gather before they are merged with older ones. Within a volume the past is
+/// filed by job, so that whatever is new lies between everything older there: each merge writes it anew,
 /// and must be worth it.
 const GATHERED: u8 = 12;
 /// The largest that merged tables become.

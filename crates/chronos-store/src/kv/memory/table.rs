@@ -7,13 +7,16 @@ use std::ops::{Bound, ControlFlow};
 
 use crate::kv::{Order, Value, Visitor};
 
-/// Keys without their first byte, and their values. Most keys are one id or two: kept in place they
-/// take no memory of their own and compare in a few instructions, which is what a large map spends
-/// its time on.
+/// The length of a volume and two ids whose common end is written once.
+const PAST: usize = 34;
+
+/// Keys without their first byte, and their values. Most keys are an id, or that of something past: kept
+/// in place they take no memory of their own and compare in a few instructions, which is what a large
+/// map spends its time on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     one_id: BTreeMap<[u8; 16], Box<[u8]>>,
-    two_ids: BTreeMap<[u8; 32], Box<[u8]>>,
+    past: BTreeMap<[u8; PAST], Box<[u8]>>,
     other: BTreeMap<Box<[u8]>, Box<[u8]>>,
 }
 
@@ -21,7 +24,7 @@ impl Table {
     pub(super) fn get(&self, tail: &[u8]) -> Option<&[u8]> {
         let value = match tail.len() {
             16 => self.one_id.get(tail.first_chunk()?),
-            32 => self.two_ids.get(tail.first_chunk()?),
+            PAST => self.past.get(tail.first_chunk()?),
             _ => self.other.get(tail),
         };
         value.map(AsRef::as_ref)
@@ -30,8 +33,8 @@ impl Table {
     pub(super) fn set(&mut self, tail: &[u8], value: Value) {
         if let Ok(tail) = <[u8; 16]>::try_from(tail) {
             set(&mut self.one_id, tail, value);
-        } else if let Ok(tail) = <[u8; 32]>::try_from(tail) {
-            set(&mut self.two_ids, tail, value);
+        } else if let Ok(tail) = <[u8; PAST]>::try_from(tail) {
+            set(&mut self.past, tail, value);
         } else {
             set(&mut self.other, tail.into(), value);
         }
@@ -47,10 +50,10 @@ impl Table {
     ) -> ControlFlow<()> {
         let any = (low.map_or(Bound::Unbounded, Bound::Included), exclusive(high));
         let mut one_id = Run::new(self.one_id.range(padded::<16>(low, high)), order);
-        let mut two_ids = Run::new(self.two_ids.range(padded::<32>(low, high)), order);
+        let mut past = Run::new(self.past.range(padded::<PAST>(low, high)), order);
         let mut other = Run::new(self.other.range::<[u8], _>(any), order);
         loop {
-            let nearest = [one_id.peek(), two_ids.peek(), other.peek()].into_iter().flatten();
+            let nearest = [one_id.peek(), past.peek(), other.peek()].into_iter().flatten();
             let nearest = match order {
                 Order::Ascending => nearest.min(),
                 Order::Descending => nearest.max(),
@@ -61,7 +64,7 @@ impl Table {
             visit(tail, value)?;
             match tail.len() {
                 16 => one_id.advance(),
-                32 => two_ids.advance(),
+                PAST => past.advance(),
                 _ => other.advance(),
             }
         }
@@ -71,7 +74,7 @@ impl Table {
         fn bytes<K: AsRef<[u8]>>(map: &BTreeMap<K, Box<[u8]>>) -> u64 {
             map.iter().map(|(tail, value)| (1 + tail.as_ref().len() + value.len()) as u64).sum()
         }
-        bytes(&self.one_id) + bytes(&self.two_ids) + bytes(&self.other)
+        bytes(&self.one_id) + bytes(&self.past) + bytes(&self.other)
     }
 }
 

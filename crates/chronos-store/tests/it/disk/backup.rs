@@ -36,10 +36,11 @@ async fn work(store: &dyn Store, second: i64) {
     store.finish(ends.collect(), at(second)).await.unwrap();
 }
 
-/// A store with a little history, and its backup.
+/// A store with a little history in several volumes, and its backup.
 fn backed_up<K: Disk>(path: &Path) -> (Answers, Vec<u8>) {
     let runtime = runtime();
-    let store = store::<K>(path);
+    let kv = K::open_in(path).unwrap();
+    let store = EmbeddedStore::with_volumes_of(2, kv, Retention::default()).unwrap();
     let answers = runtime.block_on(async {
         for name in ["a", "b", "c"] {
             store.create_job(every(name, 10), at(0)).await.unwrap();

@@ -52,7 +52,8 @@ impl<K: Disk> Engine for OnDisk<K> {
         *open = None;
         let kv = SharedKv::new(K::open_in(self.directory.path()).unwrap());
         *open = Some(kv.clone());
-        Arc::new(EmbeddedStore::open(kv, Retention::default()).unwrap())
+        // Small ones, so that even a short history is in several.
+        Arc::new(EmbeddedStore::with_volumes_of(2, kv, Retention::default()).unwrap())
     }
 
     async fn twin(&self) -> Arc<dyn Store> {

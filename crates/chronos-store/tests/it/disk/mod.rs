@@ -81,7 +81,7 @@ macro_rules! promises {
                 a_directory_that_others_may_write_to_is_refused,
                 a_second_opener_is_told_who_has_it,
                 a_second_process_is_told_who_has_it,
-                a_newer_format_is_refused,
+                another_format_is_refused,
                 another_engines_directory_is_refused,
                 a_directory_of_something_else_is_refused_and_left_alone,
                 a_file_in_the_place_of_the_directory_is_refused,

@@ -1,5 +1,6 @@
 //! What the embedded store promises beyond the port: when its engine fails, when a record is damaged,
-//! when it keeps only part of the past, when it acknowledges a step, and what it reads ahead.
+//! when it keeps only part of the past, how it files the past, when it acknowledges a step, and what it
+//! reads ahead.
 
 mod ahead;
 mod damage;
@@ -8,6 +9,7 @@ mod orphans;
 mod readiness;
 mod retention;
 mod syncing;
+mod volumes;
 
 use std::sync::Arc;
 
