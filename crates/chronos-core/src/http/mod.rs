@@ -2,6 +2,7 @@
 
 mod headers;
 mod method;
+mod reach;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use url::Url;
 use crate::Error;
 pub use headers::Header;
 pub use method::Method;
+pub use reach::{OutOfReach, Reach, Rule};
 
 /// A request to an HTTP endpoint, and which answers to it are a success.
 ///

@@ -9,7 +9,7 @@ use chronos_core::{Http, Timestamp};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-use super::CONNECT_TIMEOUT;
+use super::{CONNECT_TIMEOUT, resolver};
 
 /// An endpoint that asks for more patience than this gets this much.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
@@ -72,6 +72,9 @@ fn wait_asked_for(text: &str, now: Timestamp) -> Option<Duration> {
 /// The failure that a request without an answer, or with a part of one, means. Names the host and
 /// nothing else of the URL, which may hold secrets.
 pub(super) fn broken(error: &reqwest::Error, http: &Http) -> Failure {
+    if let Some(refused) = resolver::out_of_reach(error) {
+        return Failure::permanent(&refused.to_string());
+    }
     let url = http.url();
     let host = url.host_str().unwrap_or_default();
     let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));

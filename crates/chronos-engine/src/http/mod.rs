@@ -3,12 +3,14 @@
 mod answer;
 mod hosts;
 mod request;
+mod resolver;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chronos_core::Http;
 use chronos_core::execution::{Failure, Response};
+use chronos_core::http::Reach;
 use chronos_core::job::Target;
 use chronos_core::plan::Ending;
 use futures::FutureExt;
@@ -20,6 +22,7 @@ use crate::clock::Clock;
 use crate::handler::{Handler, JobContext};
 use answer::Body;
 use hosts::Hosts;
+use resolver::Resolver;
 
 /// A host that takes no connection for this long is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,7 +44,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// | `Chronos-Job` | the job's id |
 /// | `Chronos-Scheduled-For` | the slot |
 ///
-/// Redirects are not followed, proxies in the environment are not used, and nothing is decompressed.
+/// Requests go to no address out of [`Reach`], whatever a name is said to mean. Redirects are not followed, proxies in the environment are not used, and nothing is decompressed.
 /// Network errors, timeouts and the statuses 408, 425, 429 and 5xx may pass and are retried, no
 /// sooner than `Retry-After` says; any other status that the target does not expect is final. When
 /// the run's token is cancelled, the connection is dropped at once.
@@ -51,6 +54,7 @@ pub struct Caller(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     clock: Arc<dyn Clock>,
+    reach: Arc<Reach>,
     hosts: Hosts,
     /// Made for the first request, because it reads the certificates of the system.
     client: OnceLock<Result<Client, Failure>>,
@@ -60,18 +64,20 @@ impl Caller {
     /// Requests to one host at once, unless someone says otherwise.
     pub const REQUESTS_PER_HOST: usize = 256;
 
-    /// A caller that tells the time by this clock. Connections are made when they are needed.
+    /// A caller that tells the time by this clock and connects to nothing out of reach. Connections
+    /// are made when they are needed.
     #[must_use]
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self::with_limit(clock, Self::REQUESTS_PER_HOST)
+    pub fn new(clock: Arc<dyn Clock>, reach: Reach) -> Self {
+        Self::with_limit(clock, reach, Self::REQUESTS_PER_HOST)
     }
 
     /// The same with another limit on the requests to one host at once; further ones wait their
     /// turn, and their timeouts begin after it. Zero counts as one.
     #[must_use]
-    pub fn with_limit(clock: Arc<dyn Clock>, requests_per_host: usize) -> Self {
+    pub fn with_limit(clock: Arc<dyn Clock>, reach: Reach, requests_per_host: usize) -> Self {
         let hosts = Hosts::new(requests_per_host.max(1));
-        Self(Arc::new(Inner { clock, hosts, client: OnceLock::new() }))
+        let reach = Arc::new(reach);
+        Self(Arc::new(Inner { clock, reach, hosts, client: OnceLock::new() }))
     }
 }
 
@@ -98,7 +104,11 @@ impl Handler for Caller {
 
 impl Inner {
     async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
-        let client = self.client.get_or_init(client).as_ref().map_err(Clone::clone)?;
+        // A host that is an address is connected to without being looked up.
+        let checked = self.reach.check_url(http.url());
+        checked.map_err(|refused| Failure::permanent(&refused.to_string()))?;
+        let client = self.client.get_or_init(|| client(&self.reach)).as_ref();
+        let client = client.map_err(Clone::clone)?;
         let request = request::build(client, http, context)?;
         let _room = self.hosts.enter(http.url()).await;
         let began = self.clock.monotonic();
@@ -116,20 +126,21 @@ impl Inner {
     }
 }
 
-fn client() -> Result<Client, Failure> {
+fn client(reach: &Arc<Reach>) -> Result<Client, Failure> {
     // A program that has chosen another provider keeps it.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
-    let made = builder().build().or_else(|error| {
+    let made = builder(reach).build().or_else(|error| {
         warn!(%error, "No certificates of the system: https endpoints will not be trusted");
-        builder().tls_certs_only([]).build()
+        builder(reach).tls_certs_only([]).build()
     });
     made.map_err(|error| Failure::transient(&format!("no http client: {}", answer::root(&error))))
 }
 
-fn builder() -> ClientBuilder {
+fn builder(reach: &Arc<Reach>) -> ClientBuilder {
     Client::builder()
+        .dns_resolver(Arc::new(Resolver(reach.clone())))
         .no_proxy()
         .redirect(redirect::Policy::none())
         // The scheduler counts attempts, so nothing below it may try again.

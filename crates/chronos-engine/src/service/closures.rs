@@ -4,6 +4,7 @@ use std::collections::hash_map;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use chronos_core::JobId;
+use chronos_core::http::Reach;
 use chronos_core::job::Target;
 use rustc_hash::FxHashMap;
 
@@ -32,13 +33,13 @@ pub(super) struct Closure {
 impl Closures {
     #[cfg_attr(
         not(feature = "http"),
-        expect(unused_variables, reason = "only requests need to know the time")
+        expect(unused_variables, reason = "only requests need to know the time and where to go")
     )]
-    pub(super) fn new(clock: &Arc<dyn Clock>) -> Self {
+    pub(super) fn new(clock: &Arc<dyn Clock>, reach: &Reach) -> Self {
         Self {
             jobs: RwLock::default(),
             #[cfg(feature = "http")]
-            caller: Arc::new(Caller::new(clock.clone())),
+            caller: Arc::new(Caller::new(clock.clone(), reach.clone())),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::schedule::Zone;
 use chronos_core::store::{self, Roles};
 
@@ -19,6 +20,8 @@ pub struct SchedulerConfig {
     pub misfire_grace: Duration,
     /// Past executions kept of each job, by the built-in store.
     pub history_per_job: NonZeroU32,
+    /// Where http jobs may connect to.
+    pub reach: Reach,
     /// What this scheduler does where several share a store.
     pub roles: Roles,
     /// What this node is called there; by default the process names itself.
@@ -37,6 +40,7 @@ impl Default for SchedulerConfig {
             max_concurrent_runs: 16_384,
             misfire_grace: Duration::from_secs(10),
             history_per_job: NonZeroU32::MIN.saturating_add(99),
+            reach: Reach::everything(),
             roles: Roles::default(),
             node: None,
             lease: Duration::from_secs(30),

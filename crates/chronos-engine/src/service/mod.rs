@@ -131,10 +131,10 @@ impl SchedulerService {
         observers.add(Arc::new(Reporter { registry: registry.clone(), clock: clock.clone() }));
         Ok(Self {
             default_zone: config.zone()?,
+            closures: Arc::new(Closures::new(&clock, &config.reach)),
             config,
             store,
             registry,
-            closures: Arc::new(Closures::new(&clock)),
             clock,
             observers,
             brake: Arc::default(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::job::Target;
 use chronos_core::policy::OverlapPolicy;
 use chronos_core::store::{Claim, Planned};
@@ -42,7 +43,7 @@ async fn a_host_that_hangs_gets_no_more_requests_than_its_share() {
         (Server::answering(Answer::Silence).await, Server::answering(Answer::ok("")).await);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::memory(Retention::default()).unwrap());
-    let endpoints = Endpoints(Arc::new(Caller::with_limit(clock.clone(), 2)));
+    let endpoints = Endpoints(Arc::new(Caller::with_limit(clock.clone(), Reach::everything(), 2)));
     let engine = Engine::start(
         EngineConfig::new(WorkerId::new("worker")),
         store.clone(),

@@ -8,6 +8,7 @@
 mod answers;
 mod environment;
 mod limits;
+mod reach;
 mod requests;
 mod server;
 mod service;
