@@ -4,6 +4,9 @@
 //! [`mod@crate::plan`], and a store only makes it so. `now` is always an argument, because a store does
 //! not know whose clock decides. One conformance suite, in `chronos-store`, says what each verb means.
 
+mod find;
+mod once;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +19,8 @@ use crate::job::{Job, JobSpec};
 use crate::plan::{Change, Ending, Plan};
 use crate::policy::QuietHours;
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, WorkerId};
+pub use find::{JobCounts, JobFilter, JobPage};
+pub use once::{Done, Request};
 
 /// What a store could not do, said so that the caller knows what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +43,12 @@ pub enum Error {
     /// The overlap policy refuses one more run.
     #[error("job \"{0}\" is already running and its overlap policy admits no further run")]
     Overlap(String),
+    /// The request is known, and asked for something else.
+    #[error("this idempotency key was used for another request")]
+    RequestReused,
+    /// The execution's slot did not fail for good, or was tried again already.
+    #[error("execution {0} is not a dead letter")]
+    NotDeadLetter(ExecutionId),
     /// The lease is no longer the caller's: its work must stop and its result is dropped.
     #[error("the lease on execution {0} is lost")]
     LeaseLost(ExecutionId),
@@ -71,7 +82,16 @@ pub trait Store: Send + Sync + 'static {
     /// Adds a job at its first slot.
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job>;
 
-    /// Edits, pauses or resumes a job; settles its due slots first. `expected` refuses the change
+    /// Adds a job unless the same request has added one within [`Request::KEPT`]; gives back its id,
+    /// also when it is gone by now.
+    async fn create_job_once(
+        &self,
+        spec: JobSpec,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<JobId>>;
+
+    /// Edits, pauses, resumes or switches a job; settles its due slots first. `expected` refuses the change
     /// when the job has another version by now.
     async fn amend_job(
         &self,
@@ -93,6 +113,16 @@ pub trait Store: Send + Sync + 'static {
     /// Jobs in the order of their ids, from after a given one.
     async fn jobs(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>>;
 
+    /// Jobs that a filter asks for, in the order of their ids, from after a given one. A page holds at
+    /// most `limit` jobs; it may hold fewer, or none, and still say where to go on, because no page
+    /// takes long.
+    async fn find_jobs(
+        &self,
+        filter: &JobFilter,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<JobPage>;
+
     /// Plans up to `limit` due jobs, oldest first, and applies each plan. What may begin at once is
     /// handed to the `taker` in the same step, as long as it has room and nothing has waited longer;
     /// the rest waits to be claimed.
@@ -100,6 +130,18 @@ pub trait Store: Send + Sync + 'static {
 
     /// Queues a run now, beside the schedule.
     async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution>;
+
+    /// Queues a run now, unless the same request has queued one within [`Request::KEPT`]; gives back
+    /// its id, also when it is gone by now.
+    async fn run_now_once(
+        &self,
+        job: JobId,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<ExecutionId>>;
+
+    /// Takes an execution off the dead letters and queues the next attempt at its slot.
+    async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution>;
 
     /// Hands up to `limit` executions whose time has come to a worker.
     async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed>;
@@ -168,6 +210,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Figures about what is stored.
     async fn stats(&self) -> Result<Stats>;
+
+    /// How many jobs have each status.
+    async fn count_jobs(&self) -> Result<JobCounts>;
 
     /// Whether what is asked for now can be kept. A store whose last write failed tries one.
     async fn ready(&self) -> Result<()> {
