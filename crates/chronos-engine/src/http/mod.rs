@@ -4,7 +4,7 @@ mod answer;
 mod hosts;
 mod request;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chronos_core::Http;
@@ -14,6 +14,7 @@ use chronos_core::plan::Ending;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use reqwest::{Client, ClientBuilder, redirect};
+use rustc_hash::FxHashMap;
 use tracing::warn;
 
 use crate::clock::Clock;
@@ -23,6 +24,9 @@ use hosts::Hosts;
 
 /// A host that takes no connection for this long is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Clients with a patience of their own that are kept.
+const MAX_CLIENTS: usize = 16;
 
 /// Connections to one host that are kept for later, and for how long.
 const IDLE_CONNECTIONS: usize = 32;
@@ -40,6 +44,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// | `Chronos-Fence` | grows with every claim; refuse a smaller one than you have seen |
 /// | `Chronos-Job` | the job's id |
 /// | `Chronos-Scheduled-For` | the slot |
+/// | `traceparent` | a trace of the slot, whose id is the idempotency key, with a span of the attempt |
 ///
 /// Redirects are not followed, proxies in the environment are not used, and nothing is decompressed.
 /// Network errors, timeouts and the statuses 408, 425, 429 and 5xx may pass and are retried, no
@@ -52,8 +57,9 @@ pub struct Caller(Arc<Inner>);
 struct Inner {
     clock: Arc<dyn Clock>,
     hosts: Hosts,
-    /// Made for the first request, because it reads the certificates of the system.
-    client: OnceLock<Result<Client, Failure>>,
+    /// By how long they wait for a connection, each made for the first request that needs it: they
+    /// read the certificates of the system.
+    clients: Mutex<FxHashMap<Duration, Result<Client, Failure>>>,
 }
 
 impl Caller {
@@ -71,7 +77,7 @@ impl Caller {
     #[must_use]
     pub fn with_limit(clock: Arc<dyn Clock>, requests_per_host: usize) -> Self {
         let hosts = Hosts::new(requests_per_host.max(1));
-        Self(Arc::new(Inner { clock, hosts, client: OnceLock::new() }))
+        Self(Arc::new(Inner { clock, hosts, clients: Mutex::default() }))
     }
 }
 
@@ -97,12 +103,28 @@ impl Handler for Caller {
 }
 
 impl Inner {
+    /// The client that waits this long for a connection.
+    fn client(&self, connect_timeout: Duration) -> Result<Client, Failure> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if clients.len() >= MAX_CLIENTS && !clients.contains_key(&connect_timeout) {
+            // Each holds connections open; those in use live on until their answers are read.
+            clients.retain(|known, _| *known == CONNECT_TIMEOUT);
+        }
+        clients.entry(connect_timeout).or_insert_with(|| client(connect_timeout)).clone()
+    }
+
     async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
-        let client = self.client.get_or_init(client).as_ref().map_err(Clone::clone)?;
-        let request = request::build(client, http, context)?;
+        let client = self.client(http.connect_timeout().unwrap_or(CONNECT_TIMEOUT))?;
+        let request = request::build(&client, http, context)?;
         let _room = self.hosts.enter(http.url()).await;
         let began = self.clock.monotonic();
-        let sent = client.execute(request).await;
+        let sent = client.execute(request);
+        let sent = match http.first_byte_timeout() {
+            None => sent.await,
+            Some(patience) => tokio::time::timeout(patience, sent)
+                .await
+                .map_err(|_| answer::not_begun(http, patience))?,
+        };
         let response = sent.map_err(|error| answer::broken(&error, http))?;
         let (status, headers) = (response.status(), response.headers().clone());
         let Body { bytes, truncated, error } = answer::read(response).await;
@@ -116,11 +138,12 @@ impl Inner {
     }
 }
 
-fn client() -> Result<Client, Failure> {
+fn client(connect_timeout: Duration) -> Result<Client, Failure> {
     // A program that has chosen another provider keeps it.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
+    let builder = || builder(connect_timeout);
     let made = builder().build().or_else(|error| {
         warn!(%error, "No certificates of the system: https endpoints will not be trusted");
         builder().tls_certs_only([]).build()
@@ -128,7 +151,7 @@ fn client() -> Result<Client, Failure> {
     made.map_err(|error| Failure::transient(&format!("no http client: {}", answer::root(&error))))
 }
 
-fn builder() -> ClientBuilder {
+fn builder(connect_timeout: Duration) -> ClientBuilder {
     Client::builder()
         .no_proxy()
         .redirect(redirect::Policy::none())
@@ -139,7 +162,7 @@ fn builder() -> ClientBuilder {
         .no_brotli()
         .no_deflate()
         .no_zstd()
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(connect_timeout)
         .pool_max_idle_per_host(IDLE_CONNECTIONS)
         .pool_idle_timeout(IDLE_TIMEOUT)
 }

@@ -12,13 +12,13 @@ mod jobs;
 mod keys;
 mod record;
 mod requests;
+mod retention;
 mod roll;
 mod state;
 mod step;
 mod syncer;
 
 use std::fmt;
-use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -35,27 +35,10 @@ use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timest
 
 use crate::kv::{Kv, MemoryKv};
 use keys::{Key, Table};
+pub use retention::Retention;
 use state::{State, engine};
 use step::{Step, Stepped};
 use syncer::{Syncer, Ticket};
-
-/// How much of the past a store keeps by itself; `None` keeps everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retention {
-    /// The newest executions of each job; up to an eighth more may be there at times.
-    pub executions_per_job: Option<NonZeroU32>,
-    /// About this many of the newest decisions.
-    pub audit_events: Option<u64>,
-}
-
-impl Retention {
-    /// How many of a job's past executions are to go. A few more than the bound are let gather, so
-    /// that they go together.
-    fn excess(&self, kept: u32) -> u32 {
-        let most = self.executions_per_job.map_or(u32::MAX, NonZeroU32::get);
-        if kept > most.saturating_add(most / 8) { kept - most } else { 0 }
-    }
-}
 
 /// Orphans that one step ends.
 const ORPHANS_PER_STEP: usize = 256;

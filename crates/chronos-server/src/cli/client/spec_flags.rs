@@ -25,6 +25,9 @@ pub(super) struct SpecFlags {
     /// Read the job from this JSON file, or from standard input for "-"; flags go over it
     #[arg(long, short, value_name = "FILE", help_heading = "The job")]
     file: Option<PathBuf>,
+    /// What to file the job under, in place of what it has; may be repeated
+    #[arg(long, value_name = "TAG", help_heading = "The job")]
+    tag: Vec<String>,
 
     /// Run at the times of this cron expression
     #[arg(long, value_name = "EXPR", help_heading = "When")]
@@ -119,6 +122,9 @@ impl SpecFlags {
             None => otherwise,
         };
         spec.check()?;
+        if !self.tag.is_empty() {
+            spec.tags.clone_from(&self.tag);
+        }
         self.set_when(&mut spec)?;
         self.set_what(&mut spec)?;
         self.set_policies(&mut spec);
@@ -179,6 +185,8 @@ impl SpecFlags {
                 method,
                 headers: BTreeMap::new(),
                 timeout_seconds: None,
+                connect_timeout_seconds: None,
+                first_byte_timeout_seconds: None,
                 expected_statuses: Vec::new(),
             });
         }

@@ -68,7 +68,7 @@ impl Defaults {
             quiet_hours: quiet_hours(&asked.quiet_hours_policy_id)?,
             retry,
             max_execution_time: optional("max_execution_time", asked.max_execution_time)?,
-            ..spec
+            ..spec.with_tags(asked.tags)
         })
     }
 }
@@ -112,6 +112,7 @@ impl From<&JobSpec> for proto::JobSpec {
             retry_base: Some(duration(spec.retry.base)),
             retry_max: Some(duration(spec.retry.max_delay)),
             max_execution_time: spec.max_execution_time.map(duration),
+            tags: spec.tags.iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -96,6 +96,7 @@ pub(super) fn write(job: &proto::Job, now: Timestamp, out: &mut dyn Write) -> Re
     };
     let details = [
         ("id", job.id.clone()),
+        ("tags", spec.tags.join(", ")),
         ("schedule", job.description.clone()),
         ("expression", expression(&spec)),
         ("paused", pause.unwrap_or_default()),
