@@ -212,8 +212,9 @@ async fn no_body_makes_the_server_fail() {
             let answer = send(house.address(), method, &path, JSON, &body).await;
             let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
             assert!((200..500).contains(&answer.status), "{method} {path} {shown}: {answer:?}");
-            if answer.status >= 400 {
-                answer.refused(answer.status);
+            let status = answer.status;
+            if status >= 400 {
+                answer.refused(status);
             }
         }
     }

@@ -131,9 +131,8 @@ async fn dead_letters_are_listed_and_redriven() {
     let of_one = format!("?job_id={}", text(&one["id"]));
     assert_eq!(listed(&house, &of_one).await, dead[3..]);
 
-    let answer =
-        house.post("/dead-letters/redrive", &json!({"ids": [dead[0], dead[0], one["id"]]}));
-    let answer = answer.await.expect(200);
+    let some = json!({"ids": [dead[0], dead[0], one["id"]]});
+    let answer = house.post("/dead-letters/redrive", &some).await.expect(200);
     assert_eq!(answer["redriven"][0]["id"], json!(dead[0]));
     let again = text(&answer["redriven"][0]["execution_id"]);
     let again = house.wait_for(again, "FAILED").await;
