@@ -1,11 +1,12 @@
 # Build outputs live outside the checkout, so that every clone on a machine shares them.
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/chronos/target
 DENY_VERSION := 0.20.2
+SCHEMATHESIS_VERSION := 4.32.5
 
 ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/lib/llvm-14/lib \
 	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)"
 
-.PHONY: help run install test test-crash test-rocksdb libclang check bench format lint licences
+.PHONY: help run install test test-crash test-fuzz openapi test-rocksdb libclang check bench format lint licences
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -23,6 +24,17 @@ test: ## Run every test: unit, property, conformance, seeded histories, examples
 test-crash: ## Kill the daemon under load at least 100 times, and check that nothing is lost or doubled
 	CHRONOS_CRASH_KILLS=$${CHRONOS_CRASH_KILLS:-100} \
 		cargo test --locked --package chronos-server --test it crash::a_daemon -- --nocapture
+
+openapi: ## Write openapi.json anew from the code
+	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --package chronos-server --test it documenting::the_document
+
+# Schemathesis comes from PyPI, once per machine.
+FUZZ_VENV := $(CARGO_TARGET_DIR)/fuzz-venv
+test-fuzz: ## Send the real daemon thousands of requests made up from its own document
+	@test -x $(FUZZ_VENV)/bin/schemathesis || \
+		(python3 -m venv $(FUZZ_VENV) && $(FUZZ_VENV)/bin/pip install --quiet "schemathesis==$(SCHEMATHESIS_VERSION)")
+	cargo build --locked --package chronos-server
+	PATH="$(FUZZ_VENV)/bin:$$PATH" sh tools/fuzz.sh $(CARGO_TARGET_DIR)/debug/chronos
 
 # The C++ of RocksDB compiles for a quarter of an hour, once per machine, and has outputs of its own so
 # that no other build waits for it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use chronos_core::schedule::Schedule;
 
-use super::{begin, directory, live, open, retention};
+use super::{begin, directory, listing, live, open, retention};
 use crate::process::resident_bytes;
 use crate::report::{Figure, Goal, percentile, read};
 use crate::workload::{at, create, spec};
@@ -42,7 +42,7 @@ pub(crate) async fn load(path: &Path) -> anyhow::Result<Vec<Figure>> {
         let part = (made..made + JOBS / 10).map(|number| {
             // The first slot is an interval later.
             let from = at(FIRST_DUE + (number % (JOBS / DUE)) as u64).before(every);
-            Ok(spec(number, Schedule::interval(every, from)?))
+            Ok(listing::filed(number, spec(number, Schedule::interval(every, from)?)))
         });
         create(&*store, part.collect::<anyhow::Result<Vec<_>>>()?).await?;
         made += JOBS / 10;
@@ -58,17 +58,20 @@ pub(crate) async fn run(path: &Path) -> anyhow::Result<Vec<Figure>> {
     let start = begun.elapsed().as_secs_f64();
     let each = (resident_bytes()? - memory) / JOBS as f64;
     eprintln!("opened in {start:.2} s, {each:.0} bytes a job");
+    let pages = listing::measure(&*store).await?;
     let first = store.fire_due(at(0), 0, None).await?.next.context("no job is due")?;
     let lags = live::lags(store, first.before(Duration::from_millis(500)), SECONDS).await?;
     let (begun, expected) = (lags.len() as u64, (SECONDS - 1) * DUE as u64);
     ensure!(begun >= expected, "{begun} of {expected} runs began");
     let share = |share| percentile(&lags, share);
-    Ok(vec![
+    let mut figures = vec![
         Figure::new("a million jobs: start-up", start, "s", Goal::AtMost(5.0)),
         Figure::new("a million jobs: memory a job", each, "bytes", Goal::AtMost(400.0)),
         Figure::new("a million jobs: runs begun", lags.len() as f64, "runs", Goal::None),
         Figure::new("a million jobs: start lag p50", share(0.5), "ms", Goal::None),
         Figure::new("a million jobs: start lag p99", share(0.99), "ms", Goal::AtMost(20.0)),
         Figure::new("a million jobs: start lag max", share(1.0), "ms", Goal::None),
-    ])
+    ];
+    figures.extend(pages);
+    Ok(figures)
 }

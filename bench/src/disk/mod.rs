@@ -2,6 +2,7 @@
 
 mod bare;
 mod history;
+mod listing;
 mod live;
 mod million;
 mod seam;

@@ -82,6 +82,17 @@ pub enum Decision {
         /// Who asked.
         cause: CancelCause,
     },
+    /// The job was switched off.
+    Disabled,
+    /// The job was switched on again.
+    Enabled,
+    /// A slot that had failed for good is tried again.
+    Redriven {
+        /// The slot.
+        slot: Timestamp,
+        /// The attempt at it.
+        execution: ExecutionId,
+    },
 }
 
 /// A run of consecutive slots.
@@ -137,8 +148,9 @@ impl Decision {
             Self::Created => "schedule.created",
             Self::Updated { .. } => "schedule.updated",
             Self::Paused { .. } => "schedule.paused",
-            Self::Resumed => "schedule.resumed",
-            Self::Deleted => "schedule.cancelled",
+            Self::Resumed | Self::Enabled => "schedule.resumed",
+            Self::Redriven { .. } => "execution.redriven",
+            Self::Deleted | Self::Disabled => "schedule.cancelled",
             Self::Ended { ending, .. } => match ending {
                 EndingKind::Success => "execution.succeeded",
                 EndingKind::Failed => "execution.failed",
@@ -179,6 +191,9 @@ impl Decision {
             Self::Paused { note: Some(note) } => format!("paused: {note}"),
             Self::Resumed => "resumed".into(),
             Self::Deleted => "deleted".into(),
+            Self::Disabled => "switched off".into(),
+            Self::Enabled => "switched on again".into(),
+            Self::Redriven { slot, .. } => format!("the run of {slot} is tried again by hand"),
             Self::Ended { slot, ending, next_attempt, .. } => {
                 let ending = format!("{ending:?}").to_lowercase();
                 match next_attempt {

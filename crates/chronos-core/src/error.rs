@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::Timestamp;
 use crate::policy::{Priority, catch_up, retry};
 use crate::schedule::{CronError, UnknownZone};
+use crate::{JobSpec, Timestamp};
 
 /// A job, schedule or policy that cannot be accepted, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +27,21 @@ pub enum Error {
     )]
     Name {
         /// The name asked for.
+        given: String,
+    },
+    /// There are more tags than a job may have.
+    #[error("{given} tags are not accepted; use at most {max}", max = JobSpec::MAX_TAGS)]
+    Tags {
+        /// How many there are.
+        given: usize,
+    },
+    /// A tag is empty, too long or has control characters.
+    #[error(
+        "tag {given:?} is not accepted; use 1 to {max} characters, none of them control characters",
+        max = JobSpec::MAX_TAG
+    )]
+    Tag {
+        /// The tag asked for.
         given: String,
     },
     /// Zero is not a bound.

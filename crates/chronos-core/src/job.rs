@@ -1,5 +1,7 @@
 //! Jobs: what a user asked for, and where it stands.
 
+mod status;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use crate::execution::{Execution, SkipReason};
 use crate::policy::{CatchUpPolicy, OverlapPolicy, Priority, retry};
 use crate::schedule::Schedule;
 use crate::{Error, Http, JobId, PolicyId, Timestamp};
+pub use status::Status;
 
 /// A job: what was asked for, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct JobSpec {
     pub owner: Box<str>,
     /// What people call it.
     pub name: Box<str>,
+    /// What it is filed under; in order, each once.
+    pub tags: Box<[Box<str>]>,
     /// When its slots are.
     pub schedule: Schedule,
     /// What a slot does.
@@ -78,6 +83,10 @@ impl JobSpec {
     pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
     /// Longer names are refused.
     pub const MAX_NAME: usize = 200;
+    /// More tags are refused.
+    pub const MAX_TAGS: usize = 20;
+    /// Longer tags are refused.
+    pub const MAX_TAG: usize = 64;
 
     /// A job of this name on this schedule that calls the handler of the same name; every policy at
     /// its default.
@@ -93,6 +102,7 @@ impl JobSpec {
             id,
             owner: "".into(),
             name: name.into(),
+            tags: Box::default(),
             schedule,
             target: Target::Handler { name: name.into() },
             overlap: OverlapPolicy::default(),
@@ -114,12 +124,30 @@ impl JobSpec {
         Self { target: target.into(), ..self }
     }
 
+    /// The same job with these tags, in order and each once.
+    #[must_use]
+    pub fn with_tags<T: Into<Box<str>>>(self, tags: impl IntoIterator<Item = T>) -> Self {
+        let mut tags: Vec<Box<str>> = tags.into_iter().map(Into::into).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        Self { tags: tags.into(), ..self }
+    }
+
     /// Refuses what the types alone cannot: names, zero durations and unbounded retries.
     pub fn validate(&self) -> Result<(), Error> {
         let length = self.name.chars().count();
         if length == 0 || length > Self::MAX_NAME || self.name.chars().any(char::is_control) {
             let given = self.name.chars().take(Self::MAX_NAME).collect();
             return Err(Error::Name { given });
+        }
+        if self.tags.len() > Self::MAX_TAGS {
+            return Err(Error::Tags { given: self.tags.len() });
+        }
+        let is_accepted = |tag: &str| {
+            (1..=Self::MAX_TAG).contains(&tag.chars().count()) && !tag.chars().any(char::is_control)
+        };
+        if let Some(tag) = self.tags.iter().find(|tag| !is_accepted(tag)) {
+            return Err(Error::Tag { given: tag.chars().take(Self::MAX_TAG).collect() });
         }
         if let CatchUpPolicy::RunAllCapped(cap) = self.catch_up {
             CatchUpPolicy::run_all_capped(cap.get())?;

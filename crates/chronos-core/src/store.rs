@@ -4,12 +4,15 @@
 //! [`mod@crate::plan`], and a store only makes it so. `now` is always an argument, because a store does
 //! not know whose clock decides. One conformance suite, in `chronos-store`, says what each verb means.
 
-use std::ops::ControlFlow;
+mod compaction;
+mod find;
+mod once;
+mod worker;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditEvent;
 use crate::execution::{CancelCause, Execution, Report, Token};
@@ -17,6 +20,10 @@ use crate::job::{Job, JobSpec};
 use crate::plan::{Change, Ending, Plan};
 use crate::policy::QuietHours;
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, WorkerId};
+pub use compaction::{Compacted, CompactionHook, CompactionProgress};
+pub use find::{JobCounts, JobFilter, JobPage};
+pub use once::{Done, Request};
+pub use worker::{Roles, Worker};
 
 /// What a store could not do, said so that the caller knows what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +46,12 @@ pub enum Error {
     /// The overlap policy refuses one more run.
     #[error("job \"{0}\" is already running and its overlap policy admits no further run")]
     Overlap(String),
+    /// The request is known, and asked for something else.
+    #[error("this idempotency key was used for another request")]
+    RequestReused,
+    /// The execution's slot did not fail for good, or was tried again already.
+    #[error("execution {0} is not a dead letter")]
+    NotDeadLetter(ExecutionId),
     /// The lease is no longer the caller's: its work must stop and its result is dropped.
     #[error("the lease on execution {0} is lost")]
     LeaseLost(ExecutionId),
@@ -72,7 +85,16 @@ pub trait Store: Send + Sync + 'static {
     /// Adds a job at its first slot.
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job>;
 
-    /// Edits, pauses or resumes a job; settles its due slots first. `expected` refuses the change
+    /// Adds a job unless the same request has added one within [`Request::KEPT`]; gives back its id,
+    /// also when it is gone by now.
+    async fn create_job_once(
+        &self,
+        spec: JobSpec,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<JobId>>;
+
+    /// Edits, pauses, resumes or switches a job; settles its due slots first. `expected` refuses the change
     /// when the job has another version by now.
     async fn amend_job(
         &self,
@@ -94,6 +116,16 @@ pub trait Store: Send + Sync + 'static {
     /// Jobs in the order of their ids, from after a given one.
     async fn jobs(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>>;
 
+    /// Jobs that a filter asks for, in the order of their ids, from after a given one. A page holds at
+    /// most `limit` jobs; it may hold fewer, or none, and still say where to go on, because no page
+    /// takes long.
+    async fn find_jobs(
+        &self,
+        filter: &JobFilter,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<JobPage>;
+
     /// Plans up to `limit` due jobs, oldest first, and applies each plan. What may begin at once is
     /// handed to the `taker` in the same step, as long as it has room and nothing has waited longer;
     /// the rest waits to be claimed.
@@ -101,6 +133,18 @@ pub trait Store: Send + Sync + 'static {
 
     /// Queues a run now, beside the schedule.
     async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution>;
+
+    /// Queues a run now, unless the same request has queued one within [`Request::KEPT`]; gives back
+    /// its id, also when it is gone by now.
+    async fn run_now_once(
+        &self,
+        job: JobId,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<ExecutionId>>;
+
+    /// Takes an execution off the dead letters and queues the next attempt at its slot.
+    async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution>;
 
     /// Hands up to `limit` executions whose time has come to a worker: the most urgent first, and of
     /// equals the one that has waited longest.
@@ -182,6 +226,9 @@ pub trait Store: Send + Sync + 'static {
     /// Figures about what is stored.
     async fn stats(&self) -> Result<Stats>;
 
+    /// How many jobs have each status.
+    async fn count_jobs(&self) -> Result<JobCounts>;
+
     /// Whether what is asked for now can be kept. A store whose last write failed tries one.
     async fn ready(&self) -> Result<()> {
         self.stats().await.map(drop)
@@ -196,85 +243,6 @@ pub trait Store: Send + Sync + 'static {
 
     /// Calls `hook` whenever something may have come due earlier than last said.
     fn watch(&self, hook: WakeHook);
-}
-
-/// Told of each unit of a compaction before it begins; breaks to leave it and the rest for another
-/// time.
-pub type CompactionHook = Arc<dyn Fn(CompactionProgress) -> ControlFlow<()> + Send + Sync>;
-
-/// How far a compaction has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompactionProgress {
-    /// The unit that is next, counted from 1.
-    pub unit: usize,
-    /// Units in all.
-    pub units: usize,
-    /// Bytes that this unit holds.
-    pub bytes: u64,
-}
-
-/// What a compaction did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compacted {
-    /// Units that were compacted.
-    pub done: usize,
-    /// Units in all; none when the store has nothing to compact.
-    pub units: usize,
-    /// Bytes that the compacted units held before.
-    pub bytes_before: u64,
-    /// Bytes that they hold now.
-    pub bytes_after: u64,
-}
-
-impl Compacted {
-    /// Whether no unit was left for another time.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.done == self.units
-    }
-
-    /// Bytes given back.
-    #[must_use]
-    pub fn reclaimed(&self) -> u64 {
-        self.bytes_before.saturating_sub(self.bytes_after)
-    }
-}
-
-/// A worker as it last described itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Worker {
-    /// Identifies it; another start is another worker.
-    pub id: WorkerId,
-    /// The machine that it runs on.
-    pub host: Box<str>,
-    /// The version of the program.
-    pub version: Box<str>,
-    /// What it does.
-    pub roles: Roles,
-    /// When it started.
-    pub started_at: Timestamp,
-    /// When it described itself.
-    pub seen_at: Timestamp,
-    /// Executions that it may run at once.
-    pub capacity: u64,
-    /// Executions that it runs.
-    pub running: u64,
-}
-
-/// What a node does besides answering.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Roles {
-    /// It fires the slots of due jobs and looks for what was lost.
-    pub scheduler: bool,
-    /// It runs what was fired.
-    pub worker: bool,
-}
-
-impl Default for Roles {
-    /// Everything.
-    fn default() -> Self {
-        Self { scheduler: true, worker: true }
-    }
 }
 
 /// Told that something may be due; must return at once.

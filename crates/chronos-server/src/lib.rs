@@ -8,5 +8,8 @@ pub mod daemon;
 mod grpc;
 pub mod logs;
 pub mod metrics;
+mod problem;
 pub mod proto;
+pub mod rest;
+mod seconds;
 pub mod text;

@@ -8,7 +8,7 @@ use super::{Http, refusal};
 use crate::Error;
 
 /// Names that the connection or the scheduler itself has the say about.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 11] = [
     "connection",
     "content-length",
     "expect",
@@ -16,6 +16,7 @@ const RESERVED: [&str; 10] = [
     "idempotency-key",
     "keep-alive",
     "te",
+    "traceparent",
     "trailer",
     "transfer-encoding",
     "upgrade",

@@ -45,6 +45,8 @@ pub struct Http {
     body: Box<[u8]>,
     timeout: Duration,
     expected: Vec<u16>,
+    connect_timeout: Option<Duration>,
+    first_byte_timeout: Option<Duration>,
 }
 
 impl Http {
@@ -74,6 +76,8 @@ impl Http {
             body: Box::default(),
             timeout: Self::DEFAULT_TIMEOUT,
             expected: Vec::new(),
+            connect_timeout: None,
+            first_byte_timeout: None,
         })
     }
 
@@ -103,11 +107,21 @@ impl Http {
     /// The same request, given up after this long in all, from looking up the host to the end of
     /// the answer.
     pub fn with_timeout(self, timeout: Duration) -> Result<Self, Error> {
-        if !(Self::MIN_TIMEOUT..=Self::MAX_TIMEOUT).contains(&timeout) {
-            let (min, max) = (Self::MIN_TIMEOUT, Self::MAX_TIMEOUT);
-            return Err(refusal("timeout", format!("it is {timeout:?}; use {min:?} to {max:?}")));
-        }
+        in_range("timeout", timeout)?;
         Ok(Self { timeout, ..self })
+    }
+
+    /// The same request, given up when no connection is made for this long; `None` for the usual time.
+    pub fn with_connect_timeout(self, timeout: Option<Duration>) -> Result<Self, Error> {
+        timeout.map_or(Ok(()), |timeout| in_range("connect_timeout", timeout))?;
+        Ok(Self { connect_timeout: timeout, ..self })
+    }
+
+    /// The same request, given up when no answer begins for this long; `None` leaves it to the time
+    /// that the request has in all.
+    pub fn with_first_byte_timeout(self, timeout: Option<Duration>) -> Result<Self, Error> {
+        timeout.map_or(Ok(()), |timeout| in_range("first_byte_timeout", timeout))?;
+        Ok(Self { first_byte_timeout: timeout, ..self })
     }
 
     /// The same request, which these statuses answer well and no others; none at all stand for 200
@@ -164,6 +178,18 @@ impl Http {
         self.timeout
     }
 
+    /// How long connecting may take, if the request says so.
+    #[must_use]
+    pub fn connect_timeout(&self) -> Option<Duration> {
+        self.connect_timeout
+    }
+
+    /// How long the endpoint may take to begin its answer, if the request says so.
+    #[must_use]
+    pub fn first_byte_timeout(&self) -> Option<Duration> {
+        self.first_byte_timeout
+    }
+
     /// The statuses that are a success, in order; empty stands for 200 to 299.
     #[must_use]
     pub fn expected(&self) -> &[u16] {
@@ -211,6 +237,14 @@ fn parse(text: &str) -> Result<Url, Error> {
     Ok(url)
 }
 
+fn in_range(field: &'static str, timeout: Duration) -> Result<(), Error> {
+    let (min, max) = (Http::MIN_TIMEOUT, Http::MAX_TIMEOUT);
+    if (min..=max).contains(&timeout) {
+        return Ok(());
+    }
+    Err(refusal(field, format!("it is {timeout:?}; use {min:?} to {max:?}")))
+}
+
 fn refusal(field: &'static str, problem: String) -> Error {
     Error::Http { field, problem }
 }
@@ -228,6 +262,8 @@ struct Stored {
     body: Vec<u8>,
     timeout: Duration,
     expected: Vec<u16>,
+    connect_timeout: Option<Duration>,
+    first_byte_timeout: Option<Duration>,
 }
 
 impl TryFrom<Stored> for Http {
@@ -239,6 +275,8 @@ impl TryFrom<Stored> for Http {
         http.with_method(stored.method)?
             .with_body(stored.body)?
             .with_timeout(stored.timeout)?
+            .with_connect_timeout(stored.connect_timeout)?
+            .with_first_byte_timeout(stored.first_byte_timeout)?
             .with_expected(stored.expected)
     }
 }

@@ -156,6 +156,7 @@ fn headers_that_could_split_or_frame_a_request_are_refused() {
         "Webhook-Signature",
         "Idempotency-Key",
         "Chronos-Fence",
+        "traceparent",
     ] {
         let text = text(good().with_header(name, "1"));
         assert!(text.contains(name) && text.contains("set by the scheduler"), "{text}");
@@ -190,6 +191,15 @@ fn timeouts_are_bounded() {
     let text = text(good().with_timeout(Duration::ZERO));
     assert_eq!(text, "timeout is not accepted: it is 0ns; use 1ms to 3600s");
     assert!(good().with_timeout(Http::MIN_TIMEOUT).is_ok());
+    for timeout in [Some(Duration::ZERO), Some(Duration::MAX)] {
+        assert_eq!(refused_field(good().with_connect_timeout(timeout)), "connect_timeout");
+        assert_eq!(refused_field(good().with_first_byte_timeout(timeout)), "first_byte_timeout");
+    }
+    let http = good().with_connect_timeout(Some(Http::MIN_TIMEOUT)).unwrap();
+    assert_eq!(
+        (http.connect_timeout(), http.first_byte_timeout()),
+        (Some(Http::MIN_TIMEOUT), None)
+    );
 }
 
 #[test]
@@ -225,6 +235,7 @@ proptest! {
             .and_then(|http| http.with_header(&name, &value))
             .and_then(|http| http.with_body(body))
             .and_then(|http| http.with_timeout(Duration::from_millis(millis)))
+            .and_then(|http| http.with_first_byte_timeout(Some(Duration::from_millis(millis))))
             .and_then(|http| http.with_expected(expected));
         if let Ok(http) = built {
             let bytes = postcard::to_stdvec(&http).unwrap();

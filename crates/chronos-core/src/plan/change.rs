@@ -1,10 +1,10 @@
-//! Changing a job: an edit, a pause or a resume, without losing or doubling a slot.
+//! Changing a job: an edit, a pause, a resume or a switch, without losing or doubling a slot.
 
 use std::sync::Arc;
 
 use super::{Draft, Live, Plan, Withdrawal, plan};
 use crate::audit::{Decision, Slots};
-use crate::execution::{Execution, SkipReason, State};
+use crate::execution::{CancelCause, Execution, SkipReason, State};
 use crate::job::{Job, JobSpec, Pause};
 use crate::{Error, Timestamp};
 
@@ -20,6 +20,10 @@ pub enum Change {
     },
     /// It goes on with its next slot.
     Resume,
+    /// It has no slots until it is enabled again; what waits is cancelled, what runs is asked to stop.
+    Disable,
+    /// It has slots again, from now on.
+    Enable,
 }
 
 /// A changed job, and what a store must do in the same step.
@@ -47,6 +51,13 @@ pub fn amend(job: &Job, live: &Live<'_>, change: Change, now: Timestamp) -> Resu
         Change::Resume => {
             if settled.standing.paused.take().is_some() {
                 settled.decisions.push(Decision::Resumed);
+            }
+        }
+        Change::Disable => disable(live, &mut settled, now),
+        Change::Enable => {
+            if !settled.standing.enabled {
+                settled.standing = settled.standing.clone().moved_to(&spec.schedule, now)?;
+                settled.decisions.push(Decision::Enabled);
             }
         }
         Change::Edit(edited) => {
@@ -85,6 +96,31 @@ fn pause(job: &Job, live: &Live<'_>, plan: &mut Plan, note: Option<Arc<str>>, no
         } else {
             execution.state = State::Queued { held: true };
         }
+    }
+}
+
+/// Nothing of the job begins any more, and what runs is asked to stop.
+fn disable(live: &Live<'_>, plan: &mut Plan, now: Timestamp) {
+    let cause = CancelCause::User;
+    if plan.standing.enabled {
+        plan.decisions.push(Decision::Disabled);
+    }
+    plan.standing.enabled = false;
+    plan.standing.next_slot = None;
+    plan.standing.deferred_until = None;
+    let asked =
+        |execution: &Execution| execution.running().is_some_and(|running| running.cancel.is_some());
+    for execution in live.executions.iter().filter(|live| !asked(live)) {
+        if !plan.withdraws(execution.id) {
+            let execution = execution.id;
+            plan.withdrawals.push(Withdrawal::Cancel(execution, cause));
+            plan.decisions.push(Decision::CancelRequested { execution, cause });
+        }
+    }
+    for execution in plan.executions.iter_mut().filter(|planned| planned.is_live()) {
+        execution.state = State::Cancelled { run: None, cause, at: now };
+        let execution = execution.id;
+        plan.decisions.push(Decision::CancelRequested { execution, cause });
     }
 }
 

@@ -8,12 +8,14 @@ mod change;
 mod conclude;
 mod overlap;
 mod preview;
+mod redrive;
 
 use std::time::Duration;
 
 pub use change::{Amended, Change, amend};
 pub use conclude::{Conclusion, Ending, FollowUp, conclude, follow_up};
 pub use preview::{PreviewRun, Reason, preview};
+pub use redrive::redrive;
 
 use crate::audit::{Decision, Slots};
 use crate::execution::{CancelCause, Execution, SkipReason, Trigger};

@@ -75,17 +75,29 @@ pub(super) fn broken(error: &reqwest::Error, http: &Http) -> Failure {
     if let Some(refused) = resolver::out_of_reach(error) {
         return Failure::permanent(&refused.to_string());
     }
-    let url = http.url();
-    let host = url.host_str().unwrap_or_default();
-    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let host = host(http);
     let root = root(error);
     let message = match (error.is_timeout(), error.is_connect()) {
-        (true, true) => format!("no connection to {host} within {CONNECT_TIMEOUT:?}"),
+        (true, true) => {
+            let patience = http.connect_timeout().unwrap_or(CONNECT_TIMEOUT);
+            format!("no connection to {host} within {:?}", patience.min(http.timeout()))
+        }
         (true, false) => format!("no full answer from {host} within {:?}", http.timeout()),
         (false, true) => format!("no connection to {host}: {root}"),
         (false, false) => format!("no full answer from {host}: {root}"),
     };
     Failure::transient(&message)
+}
+
+/// The failure that an answer means which did not begin in time.
+pub(super) fn not_begun(http: &Http, patience: Duration) -> Failure {
+    Failure::transient(&format!("no answer from {} began within {patience:?}", host(http)))
+}
+
+fn host(http: &Http) -> String {
+    let url = http.url();
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// The innermost cause, which says most: the layers around it name themselves.

@@ -5,7 +5,7 @@ mod hosts;
 mod request;
 mod resolver;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chronos_core::Http;
@@ -16,6 +16,7 @@ use chronos_core::plan::Ending;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use reqwest::{Client, ClientBuilder, redirect};
+use rustc_hash::FxHashMap;
 use tracing::warn;
 
 use crate::clock::Clock;
@@ -26,6 +27,9 @@ use resolver::Resolver;
 
 /// A host that takes no connection for this long is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Clients with a patience of their own that are kept.
+const MAX_CLIENTS: usize = 16;
 
 /// Connections to one host that are kept for later, and for how long.
 const IDLE_CONNECTIONS: usize = 32;
@@ -43,8 +47,10 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// | `Chronos-Fence` | grows with every claim; refuse a smaller one than you have seen |
 /// | `Chronos-Job` | the job's id |
 /// | `Chronos-Scheduled-For` | the slot |
+/// | `traceparent` | a trace of the slot, whose id is the idempotency key, with a span of the attempt |
 ///
-/// Requests go to no address out of [`Reach`], whatever a name is said to mean. Redirects are not followed, proxies in the environment are not used, and nothing is decompressed.
+/// Requests go to no address out of [`Reach`], whatever a name is said to mean. Redirects are not
+/// followed, proxies in the environment are not used, and nothing is decompressed.
 /// Network errors, timeouts and the statuses 408, 425, 429 and 5xx may pass and are retried, no
 /// sooner than `Retry-After` says; any other status that the target does not expect is final. When
 /// the run's token is cancelled, the connection is dropped at once.
@@ -56,8 +62,9 @@ struct Inner {
     clock: Arc<dyn Clock>,
     reach: Arc<Reach>,
     hosts: Hosts,
-    /// Made for the first request, because it reads the certificates of the system.
-    client: OnceLock<Result<Client, Failure>>,
+    /// By how long they wait for a connection, each made for the first request that needs it: they
+    /// read the certificates of the system.
+    clients: Mutex<FxHashMap<Duration, Result<Client, Failure>>>,
 }
 
 impl Caller {
@@ -77,7 +84,7 @@ impl Caller {
     pub fn with_limit(clock: Arc<dyn Clock>, reach: Reach, requests_per_host: usize) -> Self {
         let hosts = Hosts::new(requests_per_host.max(1));
         let reach = Arc::new(reach);
-        Self(Arc::new(Inner { clock, reach, hosts, client: OnceLock::new() }))
+        Self(Arc::new(Inner { clock, reach, hosts, clients: Mutex::default() }))
     }
 }
 
@@ -103,16 +110,32 @@ impl Handler for Caller {
 }
 
 impl Inner {
+    /// The client that waits this long for a connection.
+    fn client(&self, connect_timeout: Duration) -> Result<Client, Failure> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if clients.len() >= MAX_CLIENTS && !clients.contains_key(&connect_timeout) {
+            // Each holds connections open; those in use live on until their answers are read.
+            clients.retain(|known, _| *known == CONNECT_TIMEOUT);
+        }
+        let made = || client(&self.reach, connect_timeout);
+        clients.entry(connect_timeout).or_insert_with(made).clone()
+    }
+
     async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
         // A host that is an address is connected to without being looked up.
         let checked = self.reach.check_url(http.url());
         checked.map_err(|refused| Failure::permanent(&refused.to_string()))?;
-        let client = self.client.get_or_init(|| client(&self.reach)).as_ref();
-        let client = client.map_err(Clone::clone)?;
-        let request = request::build(client, http, context)?;
+        let client = self.client(http.connect_timeout().unwrap_or(CONNECT_TIMEOUT))?;
+        let request = request::build(&client, http, context)?;
         let _room = self.hosts.enter(http.url()).await;
         let began = self.clock.monotonic();
-        let sent = client.execute(request).await;
+        let sent = client.execute(request);
+        let sent = match http.first_byte_timeout() {
+            None => sent.await,
+            Some(patience) => tokio::time::timeout(patience, sent)
+                .await
+                .map_err(|_| answer::not_begun(http, patience))?,
+        };
         let response = sent.map_err(|error| answer::broken(&error, http))?;
         let (status, headers) = (response.status(), response.headers().clone());
         let Body { bytes, truncated, error } = answer::read(response).await;
@@ -126,19 +149,20 @@ impl Inner {
     }
 }
 
-fn client(reach: &Arc<Reach>) -> Result<Client, Failure> {
+fn client(reach: &Arc<Reach>, connect_timeout: Duration) -> Result<Client, Failure> {
     // A program that has chosen another provider keeps it.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
-    let made = builder(reach).build().or_else(|error| {
+    let builder = || builder(reach, connect_timeout);
+    let made = builder().build().or_else(|error| {
         warn!(%error, "No certificates of the system: https endpoints will not be trusted");
-        builder(reach).tls_certs_only([]).build()
+        builder().tls_certs_only([]).build()
     });
     made.map_err(|error| Failure::transient(&format!("no http client: {}", answer::root(&error))))
 }
 
-fn builder(reach: &Arc<Reach>) -> ClientBuilder {
+fn builder(reach: &Arc<Reach>, connect_timeout: Duration) -> ClientBuilder {
     Client::builder()
         .dns_resolver(Arc::new(Resolver(reach.clone())))
         .no_proxy()
@@ -150,7 +174,7 @@ fn builder(reach: &Arc<Reach>) -> ClientBuilder {
         .no_brotli()
         .no_deflate()
         .no_zstd()
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(connect_timeout)
         .pool_max_idle_per_host(IDLE_CONNECTIONS)
         .pool_idle_timeout(IDLE_TIMEOUT)
 }

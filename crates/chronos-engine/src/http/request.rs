@@ -59,6 +59,7 @@ fn describe(headers: &mut HeaderMap, context: &JobContext) -> Result<(), BadHead
         ("chronos-attempt", context.attempt().to_string()),
         ("chronos-fence", context.fence().0.to_string()),
         ("chronos-job", context.job_id().to_string()),
+        ("traceparent", trace(context)),
         (
             "chronos-scheduled-for",
             chronos_core::Timestamp::from(context.scheduled_for()).to_string(),
@@ -68,6 +69,15 @@ fn describe(headers: &mut HeaderMap, context: &JobContext) -> Result<(), BadHead
         headers.insert(HeaderName::from_static(name), value.try_into()?);
     }
     Ok(())
+}
+
+/// A trace that all attempts at a slot share, and a span for each of them.
+fn trace(context: &JobContext) -> String {
+    let trace = context.idempotency_key().replace('-', "");
+    let id = context.execution_id();
+    let [_, _, _, _, _, _, span @ .., _, _] = id.as_bytes();
+    let span: String = span.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("00-{trace}-{span}-01")
 }
 
 /// A header that the client refuses although the target accepted it.

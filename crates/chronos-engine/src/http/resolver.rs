@@ -85,7 +85,8 @@ mod tests {
     async fn a_connection_to_a_name_that_means_this_machine_is_not_made() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
-        let request = |reach| super::super::client(&Arc::new(reach)).unwrap().get(&url).send();
+        let request =
+            |reach| super::super::client(&Arc::new(reach), PATIENCE).unwrap().get(&url).send();
         let error = request(Reach::public([])).await.unwrap_err();
         assert_eq!(out_of_reach(&error).unwrap().host, "localhost", "{error:?}");
         let allowed = Reach::public(["127.0.0.0/8".parse().unwrap()]);

@@ -66,6 +66,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// How long a request may take to be answered; what is streamed after that may take longer.
     pub request_timeout: Duration,
+    /// The same for a request that makes many jobs.
+    pub bulk_timeout: Duration,
     /// How long a connection may take to ask for something.
     pub idle_timeout: Duration,
     /// How often a quiet connection is asked whether it is still there.
@@ -83,6 +85,7 @@ impl Default for Limits {
             header_bytes: 16 * 1024,
             body_bytes: 4 * 1024 * 1024,
             request_timeout: Duration::from_secs(30),
+            bulk_timeout: Duration::from_mins(5),
             idle_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(20),
             close_timeout: Duration::from_secs(5),

@@ -11,6 +11,8 @@ use axum::response::{IntoResponse, Response};
 use tonic::{Code, Status};
 
 use super::gate::Gate;
+use crate::problem::Problem;
+use crate::rest::{BULK, MAX_BULK_BODY};
 
 /// What the guards go by.
 #[derive(Clone, Debug)]
@@ -48,6 +50,7 @@ pub(super) async fn not_too_large(
     let length = request.headers().get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     // A gRPC message says its own size, and is refused by that.
+    let most = if request.uri().path() == BULK { most.max(MAX_BULK_BODY as u64) } else { most };
     if !is_grpc(request.headers()) && length.is_some_and(|length| length > most) {
         let problem = format!("the body is larger than {most} bytes");
         return refuse(request.headers(), StatusCode::PAYLOAD_TOO_LARGE, &problem);
@@ -113,12 +116,7 @@ pub(super) fn refuse(headers: &HeaderMap, status: StatusCode, problem: &str) -> 
         }
         return response;
     }
-    let title = status.canonical_reason().unwrap_or_default();
-    let body = serde_json::json!({
-        "type": "about:blank", "title": title, "status": status.as_u16(), "detail": problem,
-    });
-    let kind = [(header::CONTENT_TYPE, "application/problem+json")];
-    (status, kind, body.to_string()).into_response()
+    Problem::new(status, problem).into_response()
 }
 
 fn is_this_machine(host: &str) -> bool {

@@ -18,7 +18,7 @@ use tracing::{error, info, warn};
 
 pub use config::{Limits, ServeConfig};
 
-use gate::Gate;
+pub(crate) use gate::{Gate, Phase};
 use listener::Server;
 use probes::Probes;
 

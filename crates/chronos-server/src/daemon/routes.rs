@@ -24,6 +24,7 @@ use crate::grpc::{Changes, Scheduler};
 use crate::metrics::Metrics;
 use crate::proto::DESCRIPTORS;
 use crate::proto::scheduler_server::SchedulerServer;
+use crate::rest::{self, Api};
 
 pub(super) fn all(
     service: &Arc<SchedulerService>,
@@ -39,7 +40,7 @@ pub(super) fn all(
     service.observe(metrics.clone());
     let scheduler = Scheduler::new(
         service.clone(),
-        changes,
+        changes.clone(),
         metrics.clone(),
         store.clone(),
         closing.clone(),
@@ -48,7 +49,12 @@ pub(super) fn all(
     let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
     let reflection =
         Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;
+    let api = Api::new(service.clone(), changes.clone(), metrics.clone(), gate.clone());
     let guard = Guard { gate: gate.clone(), request_timeout: limits.request_timeout };
+    let patient = Guard { gate: gate.clone(), request_timeout: limits.bulk_timeout };
+    let bulk = rest::bulk_router(api.clone());
+    let bulk = bulk.layer(from_fn_with_state(patient, guard::while_open));
+    let rest = rest::router(api).layer(from_fn_with_state(guard.clone(), guard::while_open));
     let guarded = Routes::new(scheduler).add_service(reflection).into_axum_router();
     let guarded = guarded.reset_fallback().layer(from_fn_with_state(guard, guard::while_open));
     // Whoever asks for health must be answered also when nobody else is.
@@ -61,6 +67,8 @@ pub(super) fn all(
         .route("/healthz", get(probes::healthz))
         .route("/readyz", get(move || readyz.clone().readyz()))
         .route("/metrics", get(move || metrics::text(metrics.clone(), figures.clone())))
+        .merge(rest.merge(bulk))
+        .merge(rest::docs())
         .merge(grpc)
         .fallback(nothing_here)
         .layer(DefaultBodyLimit::max(limits.body_bytes))

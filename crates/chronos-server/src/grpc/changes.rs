@@ -19,7 +19,7 @@ impl Changes {
         Self(broadcast::Sender::new(KEPT))
     }
 
-    pub(super) fn tell(&self, job: JobId) {
+    pub(crate) fn tell(&self, job: JobId) {
         // Nobody may be listening, which is no failure.
         let _ = self.0.send(job);
     }

@@ -49,7 +49,10 @@ pub(crate) fn status(error: store::Error) -> Status {
         }
         Error::NameTaken(_) => Code::AlreadyExists,
         Error::NoSuchJob(_) | Error::NoSuchExecution(_) => Code::NotFound,
-        Error::PolicyInUse(_) | Error::Overlap(_) => Code::FailedPrecondition,
+        Error::PolicyInUse(_)
+        | Error::Overlap(_)
+        | Error::RequestReused
+        | Error::NotDeadLetter(_) => Code::FailedPrecondition,
         Error::LeaseLost(_) | Error::VersionConflict { .. } => Code::Aborted,
         Error::Unavailable(_) => Code::Unavailable,
         Error::Corrupt(_) => Code::DataLoss,
@@ -65,6 +68,7 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::Zone(_) => "spec.schedule.cron.timezone",
         Error::Interval { .. } => "spec.schedule.interval.seconds",
         Error::Name { .. } => "spec.name",
+        Error::Tags { .. } | Error::Tag { .. } => "spec.tags",
         Error::MaxRuns | Error::BoundOnOneShot { bound: "max_runs" } => "spec.schedule.max_runs",
         Error::BoundOnOneShot { bound: "start_at" } => "spec.schedule.start_at",
         Error::BoundOnOneShot { .. } | Error::EndBeforeStart { .. } => "spec.schedule.end_at",
@@ -97,6 +101,8 @@ mod tests {
             (Error::NoSuchPolicy(PolicyId::from_bytes([3; 16])), Code::InvalidArgument),
             (Error::PolicyInUse(vec!["a".into()]), Code::FailedPrecondition),
             (Error::Overlap("a".into()), Code::FailedPrecondition),
+            (Error::RequestReused, Code::FailedPrecondition),
+            (Error::NotDeadLetter(execution), Code::FailedPrecondition),
             (Error::LeaseLost(execution), Code::Aborted),
             (conflict, Code::Aborted),
             (Error::Invalid(chronos_core::Error::MaxRuns), Code::InvalidArgument),

@@ -6,6 +6,7 @@
 
 mod jobs;
 mod runs;
+mod spans;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,9 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 pub use jobs::MAX_JOBS;
+pub use runs::Figures;
 use runs::Runs;
+pub use spans::Spans;
 
 /// What [`Metrics::render`] writes, as HTTP names it.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -61,6 +64,12 @@ impl Metrics {
     /// Counts a job that somebody created.
     pub fn job_created(&self) {
         self.created.inc();
+    }
+
+    /// What was counted so far, for those who do not read Prometheus.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        Figures { created: self.created.get(), ..self.runs.figures() }
     }
 
     /// Everything, as text of the type [`CONTENT_TYPE`], at `now`.

@@ -14,6 +14,8 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::spans::{Counted, Spans};
+
 /// From a quick closure to a long report.
 const DURATIONS: [f64; 14] =
     [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0, 7_200.0];
@@ -27,6 +29,30 @@ struct Ended {
     status: &'static str,
 }
 
+/// What was counted since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "most names are those of the statuses")]
+pub struct Figures {
+    /// Jobs that somebody created.
+    pub created: u64,
+    pub success: u64,
+    pub failed: u64,
+    pub timed_out: u64,
+    pub stuck: u64,
+    pub cancelled: u64,
+    pub skipped: u64,
+    /// Attempts begun because one failed.
+    pub retries: u64,
+    /// Runs that this worker brought to an end.
+    pub worker_runs: u64,
+    /// How long runs took.
+    pub durations: Spans,
+    /// How long after their time runs began.
+    pub lags: Spans,
+    /// How long the planner took to look for due jobs.
+    pub scans: Spans,
+}
+
 #[derive(Debug)]
 pub(super) struct Runs {
     ended: Family<Ended, Counter>,
@@ -37,11 +63,37 @@ pub(super) struct Runs {
     lags: Histogram,
     scans: Histogram,
     running: Gauge,
+    spans: AllSpans,
     /// Runs under way by job, so that a job with two of them counts once.
     active: Mutex<HashMap<JobId, u32>>,
 }
 
+#[derive(Debug, Default)]
+struct AllSpans {
+    durations: Counted,
+    lags: Counted,
+    scans: Counted,
+}
+
 impl Runs {
+    pub(super) fn figures(&self) -> Figures {
+        let of = |status| self.ended.get_or_create(&Ended { status }).get();
+        Figures {
+            created: 0,
+            success: of("success"),
+            failed: of("failed"),
+            timed_out: of("timed_out"),
+            stuck: of("stuck"),
+            cancelled: of("cancelled"),
+            skipped: of("skipped"),
+            retries: self.retries.get(),
+            worker_runs: self.worker.get(),
+            durations: self.spans.durations.spans(),
+            lags: self.spans.lags.spans(),
+            scans: self.spans.scans.spans(),
+        }
+    }
+
     pub(super) fn register(registry: &mut Registry) -> Self {
         let runs = Self {
             ended: Family::default(),
@@ -52,6 +104,7 @@ impl Runs {
             lags: Histogram::new(LATENCIES),
             scans: Histogram::new(LATENCIES),
             running: Gauge::default(),
+            spans: AllSpans::default(),
             active: Mutex::default(),
         };
         // A series that is absent until the first failure cannot be alerted on.
@@ -103,7 +156,9 @@ impl Runs {
                 self.retries.inc();
             }
             if let Some(running) = execution.running() {
-                self.lags.observe(running.started_at.since(execution.run_at).as_secs_f64());
+                let lag = running.started_at.since(execution.run_at);
+                self.spans.lags.observe(lag);
+                self.lags.observe(lag.as_secs_f64());
             }
         }
         self.set_running(&active);
@@ -115,6 +170,7 @@ impl Runs {
             self.count(execution);
             self.worker.inc();
             if let Some(run) = execution.run() {
+                self.spans.durations.observe(run.duration());
                 self.durations.observe(run.duration().as_secs_f64());
             }
             leave(&mut active, spec.id);
@@ -134,6 +190,7 @@ impl Runs {
     }
 
     pub(super) fn scanned(&self, took: Duration) {
+        self.spans.scans.observe(took);
         self.scans.observe(took.as_secs_f64());
     }
 

@@ -14,6 +14,7 @@ mod manual;
 mod mount;
 mod next;
 mod refusals;
+mod rest;
 mod serving;
 
 use std::process::{Command, Output, Stdio};

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::desk::{Desk, Desks, File, Home};
 use super::ready::Ready;
 use super::record::Place;
+use super::roll::Roll;
 
 /// Desks kept for jobs that are at rest; past this many those are cleared, between two steps.
 const AT_REST: usize = 65_536;
@@ -30,7 +31,7 @@ pub(super) struct Index {
     desks: Desks,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     pub(super) jobs: u64,
-    paused: FxHashSet<JobId>,
+    pub(super) roll: Roll,
     running: u64,
 }
 
@@ -78,17 +79,31 @@ impl Index {
         }
     }
 
-    /// Remembers whether a job is paused.
-    pub(super) fn set_paused(&mut self, job: JobId, paused: bool) {
-        if paused {
-            self.paused.insert(job);
-        } else if !self.paused.is_empty() {
-            self.paused.remove(&job);
+    pub(super) fn paused(&self) -> u64 {
+        self.roll.paused().len() as u64
+    }
+
+    /// Follows on the roll a job whose records are open.
+    pub(super) fn enroll(&mut self, job: JobId) {
+        if let Some(file) = self.desks.get(job).and_then(|desk| desk.file.as_ref()) {
+            self.roll.settle(&file.job, file.place.due);
         }
     }
 
-    pub(super) fn paused(&self) -> u64 {
-        self.paused.len() as u64
+    /// The jobs that are due from an instant on, up to another.
+    pub(super) fn due_between(
+        &self,
+        from: Timestamp,
+        before: Option<Timestamp>,
+    ) -> impl Iterator<Item = JobId> {
+        let first = (from, JobId::from_bytes([0; 16]));
+        let due = self.due.range(first..);
+        due.take_while(move |(at, _)| before.is_none_or(|before| *at < before)).map(|(_, job)| *job)
+    }
+
+    /// The job of every live execution, in no order.
+    pub(super) fn live_jobs(&self) -> impl Iterator<Item = JobId> {
+        self.job_of.values().copied()
     }
 
     /// The execution that is to be claimed first of those whose time has come.

@@ -5,7 +5,7 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change, Live};
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Fired, Planned, Result, Taker};
-use chronos_core::{Execution, Job, JobId, JobSpec, Plan};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Plan};
 
 use super::apply::Taking;
 use super::keys::Key;
@@ -35,6 +35,7 @@ impl Step<'_> {
         self.put(&Key::Standing(job.spec.id), &record)?;
         self.decide(job.spec.id, Decision::Created);
         self.state.index.jobs += 1;
+        self.state.index.roll.put(&job, place.due);
         Ok(job)
     }
 
@@ -77,18 +78,24 @@ impl Step<'_> {
             }
             self.put(&Key::Spec(id), amended.spec.as_ref())?;
         }
+        let edited = amended.spec.version != current;
         self.open(id)?.job.spec = amended.spec;
         self.apply(id, &amended.plan)?;
         self.follow_up(id)?;
         self.settle(id)?;
-        Ok(self.open(id)?.job.clone())
+        let job = self.open(id)?.job.clone();
+        if edited {
+            self.state.index.roll.remove(&spec);
+            self.state.index.roll.put(&job, job.due_at());
+        }
+        Ok(job)
     }
 
     pub(super) fn delete_job(&mut self, id: JobId) -> Result<()> {
         let file = self.open(id)?;
         let (spec, place) = (file.job.spec.clone(), file.place);
         self.state.index.move_due(id, place.due, None);
-        self.state.index.set_paused(id, false);
+        self.state.index.roll.remove(&spec);
         self.state.index.jobs -= 1;
         for key in [
             Key::Spec(id),
@@ -166,5 +173,19 @@ impl Step<'_> {
         self.settle(id)?;
         let run = plan.executions.into_iter().last();
         run.ok_or_else(|| Error::Corrupt("a manual run planned nothing".into()))
+    }
+
+    pub(super) fn redrive(&mut self, id: ExecutionId) -> Result<Execution> {
+        let dead = self.state.execution(id)?;
+        if !self.state.exists(&Key::DeadLetter(id))? {
+            return Err(Error::NotDeadLetter(id));
+        }
+        let now = self.now;
+        let plan = self.ask(dead.job, |job, live| plan::redrive(job, live, &dead, now))?;
+        self.delete(&Key::DeadLetter(id));
+        self.apply(dead.job, &plan)?;
+        self.settle(dead.job)?;
+        let again = plan.executions.into_iter().next();
+        again.ok_or_else(|| Error::Corrupt("a redriven slot planned nothing".into()))
     }
 }

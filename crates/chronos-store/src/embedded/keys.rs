@@ -1,6 +1,6 @@
 //! Keys of the embedded store: typed, and encoded so that bytes sort as the values do.
 
-use chronos_core::{ExecutionId, JobId, PolicyId};
+use chronos_core::{ExecutionId, JobId, PolicyId, Timestamp};
 
 use super::volumes::Volume;
 use crate::kv;
@@ -32,6 +32,10 @@ pub(super) enum Key<'a> {
     Checkpoint(JobId),
     /// What is kept in a volume of the past.
     Volume(Volume),
+    /// What a request made that may come again.
+    Request([u8; 16]),
+    /// When such a request came, oldest first.
+    RequestAge(Timestamp, [u8; 16]),
 }
 
 impl Key<'_> {
@@ -67,6 +71,11 @@ impl Key<'_> {
             Self::Audit(sequence) => bytes.extend_from_slice(&sequence.to_be_bytes()),
             Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
             Self::Volume(volume) => bytes.extend_from_slice(&volume.to_bytes()),
+            Self::Request(request) => bytes.extend_from_slice(request),
+            Self::RequestAge(at, request) => {
+                bytes.extend_from_slice(&ordered(*at));
+                bytes.extend_from_slice(request);
+            }
         }
         bytes
     }
@@ -85,6 +94,8 @@ impl Key<'_> {
             Self::Policy(_) => Table::Policy,
             Self::Checkpoint(_) => Table::Checkpoint,
             Self::Volume(_) => Table::Volume,
+            Self::Request(_) => Table::Request,
+            Self::RequestAge(..) => Table::RequestAge,
         }
     }
 }
@@ -108,6 +119,8 @@ pub(super) enum Table {
     Policy,
     Checkpoint,
     Volume,
+    Request,
+    RequestAge,
 }
 
 impl Table {
@@ -122,6 +135,25 @@ pub(super) fn past_of(volume: Volume, job: JobId) -> (Vec<u8>, Vec<u8>) {
     let from = [&[Table::Past as u8], &volume.to_bytes()[..], job.as_bytes()].concat();
     let to = after_prefix(&from);
     (from, to)
+}
+
+/// The keys of an owner's names that begin like this.
+pub(super) fn names_from(owner: &str, prefix: &str) -> (Vec<u8>, Vec<u8>) {
+    let from = Key::Name(owner, prefix).encode().to_vec();
+    let to = after_prefix(&from);
+    (from, to)
+}
+
+/// The bytes of an instant, which sort as instants do.
+fn ordered(at: Timestamp) -> [u8; 8] {
+    (at.as_micros() ^ i64::MIN).to_be_bytes()
+}
+
+/// When a request came, and which one, by the key of its age.
+pub(super) fn request_in(key: &[u8]) -> Option<(Timestamp, [u8; 16])> {
+    let (at, request) = key.get(1..)?.split_first_chunk()?;
+    let at = Timestamp::from_micros(i64::from_be_bytes(*at) ^ i64::MIN);
+    Some((at, *request.first_chunk()?))
 }
 
 /// The keys of the jobs that an execution may belong to.
@@ -172,6 +204,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Some instant, before or after 1970.
+    fn instant(n: u64) -> Timestamp {
+        Timestamp::from_micros(n.cast_signed() >> 8)
+    }
+
     proptest! {
         #[test]
         fn keys_sort_as_their_values_do(
@@ -182,6 +219,7 @@ mod tests {
             let (run_c, run_d) = (ExecutionId::from_bytes(c), ExecutionId::from_bytes(d));
             let (past_c, past_d) = (past_in(job_a, &c[..12]), past_in(job_a, &d[..12]));
             let (past_c, past_d) = (past_c.unwrap(), past_d.unwrap());
+            let (at_m, at_n) = (instant(m), instant(n));
             for (one, other) in [
                 (Key::Spec(job_a), Key::Spec(job_b)),
                 (Key::Past(v, job_a, run_c), Key::Past(w, job_b, run_d)),
@@ -191,9 +229,26 @@ mod tests {
                 (Key::Live(run_c), Key::Live(run_d)),
                 (Key::Audit(m), Key::Audit(n)),
                 (Key::Spec(job_a), Key::Audit(n)),
+                (Key::RequestAge(at_m, a), Key::RequestAge(at_n, b)),
             ] {
                 prop_assert_eq!(one.cmp(&other), one.encode().cmp(&other.encode()));
             }
+        }
+
+        #[test]
+        fn a_request_is_found_by_the_key_of_its_age(a: [u8; 16], n: u64) {
+            let key = Key::RequestAge(instant(n), a).encode();
+            prop_assert_eq!(request_in(&key), Some((instant(n), a)));
+        }
+
+        #[test]
+        fn an_owners_names_are_found_by_how_they_begin(
+            owner in "[a-c]{0,2}", name in "[a-c]{0,4}", other in "[a-c]{0,2}", prefix in "[a-c]{0,2}",
+        ) {
+            let (from, to) = names_from(&owner, &prefix);
+            let key = Key::Name(&other, &name).encode();
+            let inside = from.as_slice() <= &*key && &*key < to.as_slice();
+            prop_assert_eq!(inside, owner == other && name.starts_with(&prefix));
         }
 
         #[test]

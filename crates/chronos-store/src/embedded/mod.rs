@@ -6,13 +6,16 @@ mod audit;
 mod compaction;
 mod desk;
 mod executions;
+mod find;
 mod index;
 mod jobs;
 mod keys;
 mod past;
 mod ready;
 mod record;
+mod requests;
 mod retention;
+mod roll;
 mod state;
 mod step;
 mod syncer;
@@ -29,8 +32,8 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats,
-    Store, Taker, Terms, WakeHook, Worker,
+    Claimed, Compacted, CompactionHook, Done, Error, Finish, Fired, Hold, JobCounts, JobFilter,
+    JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
 
@@ -189,6 +192,15 @@ impl Store for EmbeddedStore {
         self.step(now, |step| step.create_job(spec)).await
     }
 
+    async fn create_job_once(
+        &self,
+        spec: JobSpec,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        self.step(now, |step| step.create_job_once(spec, request)).await
+    }
+
     async fn amend_job(
         &self,
         job: JobId,
@@ -215,12 +227,34 @@ impl Store for EmbeddedStore {
         self.read(|state| state.jobs(after, limit))
     }
 
+    async fn find_jobs(
+        &self,
+        filter: &JobFilter,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<JobPage> {
+        self.read(|state| state.find_jobs(filter, after, limit))
+    }
+
     async fn fire_due(&self, now: Timestamp, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
         self.step(now, |step| step.fire_due(limit, taker)).await
     }
 
     async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {
         self.step(now, |step| step.run_now(job)).await
+    }
+
+    async fn run_now_once(
+        &self,
+        job: JobId,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<ExecutionId>> {
+        self.step(now, |step| step.run_now_once(job, request)).await
+    }
+
+    async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution> {
+        self.step(now, |step| step.redrive(execution)).await
     }
 
     async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
@@ -357,6 +391,10 @@ impl Store for EmbeddedStore {
             let (jobs, paused) = (state.index.jobs, state.index.paused());
             Ok(Stats { jobs, paused, queued, running, bytes: state.kv.size() })
         })
+    }
+
+    async fn count_jobs(&self) -> Result<JobCounts> {
+        self.read(|state| Ok(state.count_jobs()))
     }
 
     async fn ready(&self) -> Result<()> {

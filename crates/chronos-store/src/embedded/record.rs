@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::volumes::Volume;
 
-/// The only encoding so far; a change to a stored type adds one and keeps reading the older.
-const VERSION: u8 = 1;
+/// The encoding; a change to a stored type adds one and, once there was a release, keeps reading the
+/// older.
+const VERSION: u8 = 2;
 
 thread_local! {
     /// Where records are written first, so that each is allocated once, in its final size.
@@ -30,14 +31,28 @@ pub(super) fn encode<T: Serialize>(value: &T) -> Result<Box<[u8]>> {
 
 /// The record that these bytes are.
 pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    let body = body(bytes)?;
+    postcard::from_bytes(body).map_err(|error| unreadable(&error))
+}
+
+/// The beginning of the record that these bytes are.
+pub(super) fn decode_head<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
+    let body = body(bytes)?;
+    postcard::take_from_bytes(body).map(|(head, _)| head).map_err(|error| unreadable(&error))
+}
+
+fn body(bytes: &[u8]) -> Result<&[u8]> {
     let (version, body) =
         bytes.split_first().ok_or_else(|| Error::Corrupt("a record is empty".into()))?;
     if *version != VERSION {
         let text = format!("a record has version {version}, this program reads {VERSION}");
         return Err(Error::Corrupt(text));
     }
-    postcard::from_bytes(body)
-        .map_err(|error| Error::Corrupt(format!("a record cannot be read: {error}")))
+    Ok(body)
+}
+
+fn unreadable(error: &postcard::Error) -> Error {
+    Error::Corrupt(format!("a record cannot be read: {error}"))
 }
 
 /// A job's standing with what the store itself needs to know beside it.
@@ -74,7 +89,7 @@ mod tests {
         assert_eq!(decode::<u64>(&bytes), Ok(42));
         let mut newer = bytes.to_vec();
         newer[0] = VERSION + 1;
-        assert!(decode::<u64>(&newer).unwrap_err().to_string().contains("version 2"));
+        assert!(decode::<u64>(&newer).unwrap_err().to_string().contains("version 3"));
         assert!(decode::<u64>(&bytes[..1]).is_err());
         assert!(decode::<u64>(&[]).is_err());
     }

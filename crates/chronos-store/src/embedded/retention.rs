@@ -1,4 +1,4 @@
-//! Retention: how much of the past a store keeps.
+//! Retention: how much of the past a store keeps by itself.
 
 use std::num::NonZeroU32;
 

@@ -14,7 +14,8 @@ use super::audit;
 use super::desk::{File, Home};
 use super::index::Index;
 use super::keys::{Key, Table, execution_in, job_in, volume_in};
-use super::record::{StandingRecord, decode};
+use super::record::{StandingRecord, decode, decode_head};
+use super::roll::{Card, Roll, SpecHead};
 use super::step::readable;
 use super::volumes::Volumes;
 use crate::kv::{self, Kv, Order};
@@ -30,6 +31,8 @@ pub(super) struct State {
     pub(super) sequence: u64,
     /// How much the last step wrote and decided: the next one makes room for as much.
     pub(super) last_sizes: (usize, usize),
+    /// Up to where old requests are deleted.
+    pub(super) forgotten_until: Option<Vec<u8>>,
     /// Set when the index may not match the records.
     pub(super) stale: bool,
 }
@@ -72,6 +75,7 @@ impl State {
             token: Token(0),
             sequence: 0,
             last_sizes: (0, 0),
+            forgotten_until: None,
             stale: true,
         };
         state.refresh()?;
@@ -84,6 +88,8 @@ impl State {
             return Ok(());
         }
         let mut index = Index::default();
+        let mut cards = self.cards(&mut index.roll)?.into_iter().peekable();
+        let mut placed = Vec::with_capacity(cards.len());
         let mut due = Vec::new();
         self.each(Table::Standing, |key, value| {
             let Some(job) = job_in(key) else {
@@ -91,16 +97,22 @@ impl State {
             };
             index.jobs += 1;
             // A record that cannot be read is set aside; its job is named when it is asked for.
-            if let Ok(record) = decode::<StandingRecord>(value) {
-                due.extend(record.place.due.map(|at| (at, job)));
-                index.set_paused(job, record.standing.paused.is_some());
-                if let Some(live) = record.live {
-                    index.put_live(live, Home::Job);
-                }
+            let Ok(record) = decode::<StandingRecord>(value) else {
+                return Ok(());
+            };
+            due.extend(record.place.due.map(|at| (at, job)));
+            while cards.next_if(|(other, _)| *other < job).is_some() {}
+            if let Some((_, mut card)) = cards.next_if(|(other, _)| *other == job) {
+                index.roll.place(job, &mut card, &record.standing, record.place.due);
+                placed.push((job, card));
+            }
+            if let Some(live) = record.live {
+                index.put_live(live, Home::Job);
             }
             Ok(())
         })?;
         index.set_due(due);
+        index.roll.fill(placed);
         self.each(Table::Live, |_, value| {
             index.put_live(decode::<Execution>(value)?, Home::Own);
             Ok(())
@@ -120,8 +132,21 @@ impl State {
         self.token = Token(self.read(&Key::Token)?.unwrap_or(0));
         self.sequence = audit::newest(self.kv.as_ref())?;
         self.index = index;
+        self.forgotten_until = None;
         self.stale = false;
         Ok(())
+    }
+
+    /// A card for every spec that can be read, in the order of their ids.
+    fn cards(&self, roll: &mut Roll) -> Result<Vec<(JobId, Card)>> {
+        let mut cards = Vec::new();
+        self.each(Table::Spec, |_, value| {
+            if let Ok(head) = decode_head::<SpecHead<'_>>(value) {
+                cards.push((head.id, roll.draw(&head)));
+            }
+            Ok(())
+        })?;
+        Ok(cards)
     }
 
     /// Visits every record of a table in the order of their keys.

@@ -221,9 +221,8 @@ impl Step<'_> {
         let file = self.open(job)?;
         let due = file.job.due_at();
         let before = std::mem::replace(&mut file.place.due, due);
-        let paused = file.job.standing.paused.is_some();
         self.state.index.move_due(job, before, due);
-        self.state.index.set_paused(job, paused);
+        self.state.index.enroll(job);
         self.touch(job)?;
         Ok(())
     }

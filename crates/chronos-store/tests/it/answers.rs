@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::audit::AuditEvent;
+use chronos_core::job::Status;
 use chronos_core::policy::QuietHours;
-use chronos_core::store::{Stats, Terms};
+use chronos_core::store::{JobCounts, JobFilter, Stats, Terms};
 use chronos_core::{Execution, Job, JobId, Store, Timestamp, WorkerId};
 
 use crate::bench::terms;
@@ -77,8 +78,45 @@ impl Answers {
         let paused = self.jobs.iter().filter(|job| job.standing.paused.is_some()).count() as u64;
         let counted = Stats { jobs, paused, queued, running, bytes: 0 };
         assert_eq!(self.stats, counted);
+        let mut by_status = JobCounts::default();
+        for job in &self.jobs {
+            let live = self.executions[&job.spec.id].iter().filter(|row| row.is_live());
+            *by_status.of(Status::of(job, live)) += 1;
+        }
+        assert_eq!(store.count_jobs().await, Ok(by_status));
+        self.assert_found(store).await;
         for (event, sequence) in self.audit.iter().zip(1..) {
             assert_eq!(event.sequence, sequence, "decisions are counted gaplessly");
+        }
+    }
+
+    /// Whatever a filter asks for is found, in pages of any size, and nothing else.
+    async fn assert_found(&self, store: &dyn Store) {
+        let slots = self.jobs.iter().filter_map(|job| job.standing.next_slot);
+        let middle = slots.clone().nth(self.jobs.len() / 2);
+        let any = JobFilter::default;
+        let mut filters = vec![
+            any(),
+            JobFilter { owner: Some("".into()), ..any() },
+            JobFilter { owner: Some("nobody".into()), ..any() },
+            JobFilter { owner: Some("".into()), name_prefix: Some("b".into()), ..any() },
+            JobFilter { name_prefix: Some("be".into()), ..any() },
+            JobFilter { tag: Some("red".into()), ..any() },
+            JobFilter { tag: Some("blue".into()), paused: Some(false), ..any() },
+            JobFilter { tag: Some("green".into()), ..any() },
+            JobFilter { paused: Some(true), ..any() },
+            JobFilter { recurring: Some(true), next_from: middle, ..any() },
+            JobFilter { recurring: Some(false), next_before: middle, ..any() },
+        ];
+        filters.extend(Status::ALL.map(|status| JobFilter { status: Some(status), ..any() }));
+        for (number, filter) in filters.iter().enumerate() {
+            let expected = self.jobs.iter().filter(|job| {
+                let rows = &self.executions[&job.spec.id];
+                let live: Vec<_> = rows.iter().filter(|row| row.is_live()).collect();
+                filter.matches(job, &live)
+            });
+            let found = found(store, filter, 1 + number % 3).await;
+            assert!(found.iter().eq(expected), "{filter:?}");
         }
     }
 
@@ -97,6 +135,22 @@ impl Answers {
         assert_eq!(self.checkpoints, other.checkpoints, "checkpoints");
         assert_eq!(self.stats, other.stats, "stats");
         assert_eq!(self.next, other.next, "what is next");
+    }
+}
+
+/// Every job that a filter asks for, page by page.
+pub(crate) async fn found(store: &dyn Store, filter: &JobFilter, limit: usize) -> Vec<Job> {
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let page = store.find_jobs(filter, after, limit).await.unwrap();
+        assert!(page.jobs.len() <= limit, "{limit}");
+        assert!(page.next.is_none_or(|next| Some(next) > after), "pages go on");
+        found.extend(page.jobs);
+        after = page.next;
+        if after.is_none() {
+            return found;
+        }
     }
 }
 

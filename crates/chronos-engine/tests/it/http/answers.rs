@@ -109,6 +109,35 @@ async fn an_endpoint_that_does_not_finish_in_time_has_failed_in_a_way_that_may_p
 }
 
 #[tokio::test]
+async fn an_answer_must_begin_in_its_time_and_may_go_on_longer() {
+    let silent = Server::answering(Answer::Silence).await;
+    let request = to(&silent).with_first_byte_timeout(Some(SHORT)).unwrap();
+    let execution = Lab::calling(request).await.run_once().await;
+    let expected = format!("no answer from {} began within 300ms", silent.address);
+    assert_eq!(passing(&execution), expected);
+    silent.until(|seen| seen.closed == 1).await;
+    let head = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".to_vec();
+    let slow = Answer::Endless(head, b"x".to_vec(), Duration::from_millis(20));
+    let slow = Server::answering(slow).await;
+    let request = to(&slow).with_timeout(SHORT * 2).unwrap();
+    let request = request.with_first_byte_timeout(Some(SHORT)).unwrap();
+    let execution = Lab::calling(request).await.run_once().await;
+    assert_eq!(response_of(&execution).status, 200, "it began");
+    assert!(run_of(&execution).took >= SHORT * 2);
+}
+
+#[tokio::test]
+async fn a_connection_must_be_made_in_its_time() {
+    // The handshake is a part of it, and this peer never shakes hands.
+    let silent = Server::answering(Answer::Silence).await;
+    let request = Http::new(&format!("https://{}/", silent.address)).unwrap();
+    let request = request.with_connect_timeout(Some(SHORT)).unwrap();
+    let execution = Lab::calling(request).await.run_once().await;
+    let expected = format!("no connection to {} within 300ms", silent.address);
+    assert_eq!(passing(&execution), expected);
+}
+
+#[tokio::test]
 async fn a_time_limit_of_the_job_is_another_matter() {
     let server = Server::answering(Answer::Silence).await;
     let job = seldom().http(to(&server)).max_execution_time(SHORT);

@@ -33,6 +33,7 @@ async fn a_request_says_what_was_asked_for_and_which_run_it_serves() {
         ("Chronos-Job", execution.job.to_string()),
         ("Chronos-Scheduled-For", execution.slot.to_string()),
         ("Idempotency-Key", execution.id.to_string()),
+        ("traceparent", trace_of(&execution)),
     ] {
         assert_eq!(request.header(name), value, "{name}");
     }
@@ -43,6 +44,12 @@ async fn a_request_says_what_was_asked_for_and_which_run_it_serves() {
     assert_eq!((response.status, &*response.body, response.truncated), (200, &b"done"[..], false));
     let took = run_of(&execution).took;
     assert!(Duration::ZERO < response.took && response.took <= took, "{response:?} of {took:?}");
+}
+
+/// The trace of a first attempt: its own id, and a span from the same.
+fn trace_of(execution: &chronos_engine::Execution) -> String {
+    let id = execution.id.to_string().replace('-', "");
+    format!("00-{id}-{}-01", &id[12..28])
 }
 
 #[tokio::test]

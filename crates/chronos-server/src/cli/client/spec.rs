@@ -1,10 +1,9 @@
 //! A job as JSON: what `--file` reads and `--json` writes, with the names of the REST API.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use chronos_core::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::time::{duration, instant, to_duration, to_instant};
@@ -12,6 +11,7 @@ use crate::cli::Error;
 use crate::proto;
 use crate::proto::catch_up_policy as catch_up;
 use crate::proto::overlap_policy as overlap;
+pub(super) use crate::seconds::Seconds;
 
 /// What is asked of a job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub(super) struct Spec {
     /// A body that is no text, which JSON cannot hold.
     #[serde(skip)]
     pub(super) raw_payload: Option<Vec<u8>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tags: Vec<String>,
     #[serde(default)]
     pub(super) overlap_policy: Overlap,
     /// Of `concurrent`: how many may run at once; none for no limit.
@@ -44,6 +46,8 @@ pub(super) struct Spec {
     pub(super) catch_up_max: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) misfire_grace_seconds: Option<Seconds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) priority: Option<u32>,
     #[serde(default)]
     pub(super) jitter_seconds: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,6 +129,10 @@ pub(super) enum Target {
         headers: BTreeMap<String, String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_seconds: Option<Seconds>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        connect_timeout_seconds: Option<Seconds>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_byte_timeout_seconds: Option<Seconds>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         expected_statuses: Vec<u32>,
     },
@@ -153,28 +161,6 @@ pub(super) enum CatchUp {
     Skip,
     RunOnce,
     RunAllCapped,
-}
-
-/// A duration, which JSON holds as a number of seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Seconds(pub(super) Duration);
-
-impl Serialize for Seconds {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.subsec_nanos() == 0 {
-            serializer.serialize_u64(self.0.as_secs())
-        } else {
-            serializer.serialize_f64(self.0.as_secs_f64())
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Seconds {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let seconds = f64::deserialize(deserializer)?;
-        let refused = |_| de::Error::custom(format!("{seconds} is no number of seconds from 0"));
-        Duration::try_from_secs_f64(seconds).map(Self).map_err(refused)
-    }
 }
 
 impl From<Spec> for proto::JobSpec {
@@ -211,6 +197,8 @@ impl From<Spec> for proto::JobSpec {
             retry_base: wire(spec.retry_base_seconds),
             retry_max: wire(spec.retry_max_seconds),
             max_execution_time: wire(spec.max_execution_time),
+            tags: spec.tags,
+            priority: spec.priority,
         }
     }
 }
@@ -261,17 +249,26 @@ impl From<Schedule> for proto::Schedule {
 impl Target {
     fn into_proto(self, body: Vec<u8>) -> proto::Target {
         use proto::target::Kind;
+        let wire = |seconds: Option<Seconds>| seconds.map(|seconds| to_duration(seconds.0));
         let kind = match self {
-            Self::Http { url, method, headers, timeout_seconds, expected_statuses } => {
-                Kind::Http(proto::Http {
-                    method,
-                    url,
-                    headers: headers.into_iter().collect(),
-                    body,
-                    timeout: timeout_seconds.map(|seconds| to_duration(seconds.0)),
-                    expected_statuses,
-                })
-            }
+            Self::Http {
+                url,
+                method,
+                headers,
+                timeout_seconds,
+                connect_timeout_seconds,
+                first_byte_timeout_seconds,
+                expected_statuses,
+            } => Kind::Http(proto::Http {
+                method,
+                url,
+                headers: headers.into_iter().collect(),
+                body,
+                timeout: wire(timeout_seconds),
+                connect_timeout: wire(connect_timeout_seconds),
+                first_byte_timeout: wire(first_byte_timeout_seconds),
+                expected_statuses,
+            }),
             Self::Handler { name } => Kind::Handler(proto::Handler { name }),
         };
         proto::Target { kind: Some(kind) }
@@ -292,6 +289,8 @@ impl From<&proto::JobSpec> for Spec {
             retry_base_seconds: seconds(&wire.retry_base),
             retry_max_seconds: seconds(&wire.retry_max),
             max_execution_time: seconds(&wire.max_execution_time),
+            tags: wire.tags.clone(),
+            priority: wire.priority,
             ..Self::default()
         };
         spec.set_target(wire.target.as_ref().and_then(|target| target.kind.as_ref()));
@@ -356,6 +355,9 @@ impl Spec {
                     method: http.method.clone(),
                     headers: http.headers.clone().into_iter().collect(),
                     timeout_seconds: duration(http.timeout.as_ref()).map(Seconds),
+                    connect_timeout_seconds: duration(http.connect_timeout.as_ref()).map(Seconds),
+                    first_byte_timeout_seconds: duration(http.first_byte_timeout.as_ref())
+                        .map(Seconds),
                     expected_statuses: http.expected_statuses.clone(),
                 }
             }

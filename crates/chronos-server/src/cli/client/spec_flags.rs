@@ -25,6 +25,9 @@ pub(super) struct SpecFlags {
     /// Read the job from this JSON file, or from standard input for "-"; flags go over it
     #[arg(long, short, value_name = "FILE", help_heading = "The job")]
     file: Option<PathBuf>,
+    /// What to file the job under, in place of what it has; may be repeated
+    #[arg(long, value_name = "TAG", help_heading = "The job")]
+    tag: Vec<String>,
 
     /// Run at the times of this cron expression
     #[arg(long, value_name = "EXPR", help_heading = "When")]
@@ -85,6 +88,9 @@ pub(super) struct SpecFlags {
     /// How late a slot may fire and still count as on time
     #[arg(long, value_name = "SPAN", value_parser = args::span, help_heading = "Policies")]
     grace: Option<Duration>,
+    /// Which runs go first when several wait for a worker: 0 to 9, the highest first [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=9), help_heading = "Policies")]
+    priority: Option<u32>,
     /// Spread the start of each run over this window
     #[arg(long, value_name = "SPAN", value_parser = args::whole_seconds, help_heading = "Policies")]
     jitter: Option<Duration>,
@@ -119,6 +125,9 @@ impl SpecFlags {
             None => otherwise,
         };
         spec.check()?;
+        if !self.tag.is_empty() {
+            spec.tags.clone_from(&self.tag);
+        }
         self.set_when(&mut spec)?;
         self.set_what(&mut spec)?;
         self.set_policies(&mut spec);
@@ -179,6 +188,8 @@ impl SpecFlags {
                 method,
                 headers: BTreeMap::new(),
                 timeout_seconds: None,
+                connect_timeout_seconds: None,
+                first_byte_timeout_seconds: None,
                 expected_statuses: Vec::new(),
             });
         }
@@ -241,6 +252,7 @@ impl SpecFlags {
         set(&mut spec.retry_max_seconds, self.retry_max);
         set(&mut spec.max_execution_time, self.max_time);
         spec.jitter_seconds = self.jitter.map_or(spec.jitter_seconds, |jitter| jitter.as_secs());
+        spec.priority = self.priority.or(spec.priority);
         spec.max_retry = self.retries.unwrap_or(spec.max_retry);
         spec.quiet_hours_policy_id = self.quiet_hours.or(spec.quiet_hours_policy_id.take());
     }

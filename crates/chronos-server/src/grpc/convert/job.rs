@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use chronos_core::job::Tally;
+use chronos_core::job::{Status, Tally};
 use chronos_core::{Execution, Job, JobId};
 
 use super::time::{duration, timestamp};
@@ -45,7 +45,7 @@ pub(crate) fn job(job: &Job, activity: Activity) -> proto::Job {
         spec: Some(spec.as_ref().into()),
         version: spec.version,
         created_at: Some(timestamp(spec.created_at)),
-        status: status(job, activity).into(),
+        status: status(job, activity).as_str().into(),
         enabled: standing.enabled,
         paused: standing.paused.as_ref().map(|pause| proto::Pause {
             since: Some(timestamp(pause.since)),
@@ -97,20 +97,15 @@ fn last_result(tally: &Tally) -> String {
     }
 }
 
-/// A recurring job returns to its cadence after each run; a one-time job keeps how it ended.
-fn status(job: &Job, activity: Activity) -> &'static str {
-    let Job { spec, standing } = job;
+/// The job's status, with this alive of it.
+fn status(job: &Job, activity: Activity) -> Status {
     if activity.running > 0 {
-        "RUNNING"
+        Status::Running
     } else if activity.retrying {
-        "RETRY_PENDING"
-    } else if standing.enabled || activity.waiting > 0 {
-        "PENDING"
-    } else if !spec.schedule.is_one_shot() || standing.tally.last_run.is_none() {
-        "DISABLED"
-    } else if standing.tally.last_error.is_some() {
-        "FAILED"
+        Status::RetryPending
+    } else if activity.waiting > 0 {
+        Status::Pending
     } else {
-        "SUCCESS"
+        Status::at_rest(job.spec.schedule.is_one_shot(), &job.standing)
     }
 }

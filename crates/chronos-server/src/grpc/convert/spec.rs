@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chronos_core::policy::{OverlapPolicy, retry};
+use chronos_core::policy::{OverlapPolicy, Priority, retry};
 use chronos_core::schedule::Zone;
 use chronos_core::{JobId, JobSpec, Timestamp};
 
@@ -64,17 +64,23 @@ impl Defaults {
             overlap: asked.overlap_policy.map_or_else(OverlapPolicy::default, Into::into),
             catch_up,
             misfire_grace: grace.unwrap_or(self.misfire_grace),
+            priority: priority(asked.priority)?,
             jitter: jitter(asked.jitter_seconds)?,
             quiet_hours: quiet_hours(&asked.quiet_hours_policy_id)?,
             retry,
             max_execution_time: optional("max_execution_time", asked.max_execution_time)?,
-            ..spec
+            ..spec.with_tags(asked.tags)
         })
     }
 }
 
 fn optional(field: &str, sent: Option<prost_types::Duration>) -> Result<Option<Duration>, Refusal> {
     sent.map(|sent| span(field, sent)).transpose()
+}
+
+fn priority(level: Option<u32>) -> Result<Priority, Refusal> {
+    let read = level.map_or_else(|| Ok(Priority::default()), Priority::new);
+    read.map_err(|error| Refusal::of("priority", error.to_string()))
 }
 
 fn jitter(seconds: u64) -> Result<Duration, Refusal> {
@@ -112,6 +118,8 @@ impl From<&JobSpec> for proto::JobSpec {
             retry_base: Some(duration(spec.retry.base)),
             retry_max: Some(duration(spec.retry.max_delay)),
             max_execution_time: spec.max_execution_time.map(duration),
+            tags: spec.tags.iter().map(ToString::to_string).collect(),
+            priority: Some(spec.priority.level().into()),
         }
     }
 }

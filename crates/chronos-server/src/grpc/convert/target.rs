@@ -49,6 +49,11 @@ fn http(asked: proto::Http) -> Result<Http, Refusal> {
     if let Some(timeout) = asked.timeout {
         http = http.with_timeout(span("timeout", timeout)?).map_err(refused)?;
     }
+    let connect = asked.connect_timeout.map(|sent| span("connect_timeout", sent)).transpose()?;
+    http = http.with_connect_timeout(connect).map_err(refused)?;
+    let first =
+        asked.first_byte_timeout.map(|sent| span("first_byte_timeout", sent)).transpose()?;
+    http = http.with_first_byte_timeout(first).map_err(refused)?;
     let statuses = asked.expected_statuses.into_iter();
     // One that no number of two bytes holds is refused like any other that is too large.
     let statuses = statuses.map(|status| u16::try_from(status).unwrap_or(u16::MAX));
@@ -81,6 +86,8 @@ impl From<&Http> for proto::Http {
             body: http.body().to_vec(),
             timeout: Some(duration(http.timeout())),
             expected_statuses: http.expected().iter().copied().map(u32::from).collect(),
+            connect_timeout: http.connect_timeout().map(duration),
+            first_byte_timeout: http.first_byte_timeout().map(duration),
         }
     }
 }

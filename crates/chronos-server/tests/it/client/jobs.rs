@@ -89,6 +89,10 @@ fn every_flag_reaches_the_job_and_comes_back_as_json() {
         "1m",
         "--max-time",
         "10m",
+        "--tag",
+        "red",
+        "--tag",
+        "blue",
     ];
     house.answer(&args);
     let spec: Value =
@@ -101,11 +105,13 @@ fn every_flag_reaches_the_job_and_comes_back_as_json() {
             "timeout_seconds": 0.5, "expected_statuses": [200, 204],
         },
         "payload": {"a": 1},
+        "tags": ["blue", "red"],
         "overlap_policy": "queue",
         "max_queued": 3,
         "catch_up_policy": "run_all_capped",
         "catch_up_max": 7,
         "misfire_grace_seconds": 20,
+        "priority": 5,
         "jitter_seconds": 60,
         "max_retry": 4,
         "retry_base_seconds": 2,

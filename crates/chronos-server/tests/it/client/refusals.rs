@@ -95,7 +95,7 @@ fn a_file_with_an_unknown_field_is_refused_by_name() {
         (r#"{"schedule": {"type": "cron", "expression": "* * * * *", "zone": "UTC"}}"#, "`zone`"),
         (r#"{"schedule": {"type": "weekly"}}"#, "expected one of `cron`, `interval`, `one_shot`"),
         (r#"{"max_queued": 3}"#, "max_queued: only for overlap_policy queue"),
-        (r#"{"retry_base_seconds": -1}"#, "-1 is no number of seconds from 0"),
+        (r#"{"retry_base_seconds": -1}"#, "expected a number of seconds from 0"),
         ("", "EOF"),
     ] {
         std::fs::write(&file, json).unwrap();

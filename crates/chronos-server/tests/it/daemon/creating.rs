@@ -35,6 +35,8 @@ fn full() -> JobSpec {
                 body: b"{}".to_vec(),
                 timeout: seconds(10),
                 expected_statuses: vec![200, 202],
+                connect_timeout: seconds(3),
+                first_byte_timeout: seconds(5),
             })),
         }),
         overlap_policy: Some(chronos_server::proto::OverlapPolicy { kind: Some(queue) }),
@@ -46,6 +48,8 @@ fn full() -> JobSpec {
         retry_base: seconds(2),
         retry_max: seconds(600),
         max_execution_time: seconds(90),
+        tags: vec!["daily".into(), "reports".into()],
+        priority: Some(7),
     }
 }
 

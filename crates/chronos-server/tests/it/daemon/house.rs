@@ -17,27 +17,27 @@ use tonic::transport::{Channel, Endpoint};
 use super::soon;
 
 /// Jobs that the house brings along, one per handler.
-pub(super) const HANDLERS: [&str; 4] = ["fail", "stubborn", "succeed", "wait"];
+pub(crate) const HANDLERS: [&str; 4] = ["fail", "stubborn", "succeed", "wait"];
 
-pub(super) struct House {
-    pub(super) daemon: Daemon,
-    pub(super) client: SchedulerClient<Channel>,
+pub(crate) struct House {
+    pub(crate) daemon: Daemon,
+    pub(crate) client: SchedulerClient<Channel>,
     /// Each permit lets one run of "wait" or "stubborn" end.
-    pub(super) leave: Arc<Semaphore>,
+    pub(crate) leave: Arc<Semaphore>,
 }
 
-pub(super) fn config() -> ServeConfig {
+pub(crate) fn config() -> ServeConfig {
     let mut config = ServeConfig::new("unused");
     config.listen = "127.0.0.1:0".parse().unwrap();
     config
 }
 
 impl House {
-    pub(super) async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         Self::with(config()).await
     }
 
-    pub(super) async fn with(config: ServeConfig) -> Self {
+    pub(crate) async fn with(config: ServeConfig) -> Self {
         let leave = Arc::new(Semaphore::new(0));
         let handed = leave.clone();
         let daemon = Daemon::start(config, async |service| register(service, handed).await);
@@ -46,32 +46,32 @@ impl House {
         Self { daemon, client, leave }
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.daemon.address()
     }
 
-    pub(super) async fn create(&mut self, spec: JobSpec) -> Job {
+    pub(crate) async fn create(&mut self, spec: JobSpec) -> Job {
         let request = CreateJobRequest { spec: Some(spec) };
         soon(self.client.create_job(request)).await.unwrap().into_inner()
     }
 
-    pub(super) async fn job(&mut self, job: &str) -> Job {
+    pub(crate) async fn job(&mut self, job: &str) -> Job {
         let request = GetJobRequest { job: job.into() };
         soon(self.client.get_job(request)).await.unwrap().into_inner()
     }
 
-    pub(super) async fn run(&mut self, job: &str) -> Execution {
+    pub(crate) async fn run(&mut self, job: &str) -> Execution {
         let request = RunJobRequest { job: job.into() };
         soon(self.client.run_job(request)).await.unwrap().into_inner()
     }
 
-    pub(super) async fn execution(&mut self, id: &str) -> Execution {
+    pub(crate) async fn execution(&mut self, id: &str) -> Execution {
         let request = GetExecutionRequest { id: id.into() };
         soon(self.client.get_execution(request)).await.unwrap().into_inner()
     }
 
     /// The execution once it has the status.
-    pub(super) async fn until(&mut self, id: &str, status: &str) -> Execution {
+    pub(crate) async fn until(&mut self, id: &str, status: &str) -> Execution {
         soon(async {
             loop {
                 let execution = self.execution(id).await;
@@ -84,7 +84,7 @@ impl House {
         .await
     }
 
-    pub(super) async fn close(self) {
+    pub(crate) async fn close(self) {
         drop(self.client);
         soon(self.daemon.shutdown()).await.unwrap();
     }
@@ -125,7 +125,7 @@ async fn register(service: &SchedulerService, leave: Arc<Semaphore>) -> Result<(
 }
 
 /// The whole answer to bytes that are sent as they are, up to the end of the connection.
-pub(super) async fn raw(address: SocketAddr, request: &str) -> String {
+pub(crate) async fn raw(address: SocketAddr, request: &str) -> String {
     let mut stream = soon(TcpStream::connect(address)).await.unwrap();
     soon(stream.write_all(request.as_bytes())).await.unwrap();
     let mut answer = Vec::new();
@@ -140,7 +140,7 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> (u16, String) {
     split(&raw(address, &request).await)
 }
 
-pub(super) fn split(answer: &str) -> (u16, String) {
+pub(crate) fn split(answer: &str) -> (u16, String) {
     let code = answer.split(' ').nth(1).and_then(|code| code.parse().ok());
     let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_string());
     (code.unwrap_or(0), body.unwrap_or_default())

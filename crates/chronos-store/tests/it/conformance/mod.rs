@@ -5,14 +5,18 @@
 
 pub(crate) mod cancelling;
 pub(crate) mod claiming;
+pub(crate) mod finding;
 pub(crate) mod finishing;
 pub(crate) mod firing;
 pub(crate) mod jobs;
 pub(crate) mod manual;
+pub(crate) mod once;
 pub(crate) mod pausing;
 pub(crate) mod quiet_hours;
 pub(crate) mod reading;
 pub(crate) mod reaping;
+pub(crate) mod redriving;
+pub(crate) mod switching;
 pub(crate) mod taking;
 
 /// Runs every case, and random histories, on one engine. A case that is not listed here is dead code,
@@ -133,6 +137,33 @@ macro_rules! conformance {
                 a_slot_in_quiet_hours_is_skipped_with_its_reason,
                 a_deferred_slot_fires_when_quiet_hours_end,
                 a_replaced_policy_holds_from_then_on,
+            }
+            finding {
+                each_filter_finds_what_it_asks_for,
+                filters_narrow_each_other,
+                pages_neither_miss_nor_repeat_while_jobs_come_and_go,
+                an_edit_is_found_under_what_it_says_now,
+                a_status_follows_what_is_alive,
+            }
+            once {
+                the_same_request_makes_one_job,
+                a_key_is_good_for_one_request,
+                a_request_is_known_over_restarts_and_forgotten_after_a_day,
+                the_same_request_makes_one_run,
+                what_is_refused_is_not_remembered,
+                requests_at_once_make_one_job,
+            }
+            redriving {
+                a_dead_letter_is_tried_again_at_its_slot,
+                a_dead_letter_is_redriven_once,
+                redriven_slots_wait_behind_each_other,
+                what_is_not_dead_is_not_redriven,
+            }
+            switching {
+                a_disabled_job_has_no_slots_and_nothing_of_it_runs_on,
+                an_enabled_job_goes_on_with_its_next_slot,
+                a_one_time_job_that_was_disabled_can_still_run,
+                disabling_twice_is_the_same_as_once,
             }
             reading {
                 executions_page_newest_first_over_live_and_past,

@@ -30,6 +30,9 @@ pub(super) enum Verb {
     Edit(Pick, Pick, Traits),
     Pause(Pick),
     Resume(Pick),
+    Disable(Pick),
+    Enable(Pick),
+    Redrive(Pick),
     Delete(Pick),
     /// Fires up to so many jobs, for a worker that has room for so many runs, if there is one.
     Fire(usize, Option<usize>),
@@ -56,6 +59,7 @@ pub(super) struct Traits {
     max_retry: u32,
     max_execution_time: Option<u64>,
     quiet: bool,
+    tags: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +88,7 @@ impl Traits {
             retry: retry::Policy::up_to(self.max_retry),
             max_execution_time: self.max_execution_time.map(seconds),
             quiet_hours: self.quiet.then(policy_id),
-            ..JobSpec::new(id, name, schedule, at(second))
+            ..JobSpec::new(id, name, schedule, at(second)).with_tags(self.tags.iter().copied())
         }
     }
 }
@@ -123,6 +127,9 @@ fn verb() -> impl Strategy<Value = Verb> {
             .prop_map(|(job, name, traits)| Verb::Edit(job, name, traits)),
         1 => pick().prop_map(Verb::Pause),
         1 => pick().prop_map(Verb::Resume),
+        1 => pick().prop_map(Verb::Disable),
+        1 => pick().prop_map(Verb::Enable),
+        1 => pick().prop_map(Verb::Redrive),
         1 => pick().prop_map(Verb::Delete),
         10 => (limit(), option::of(limit())).prop_map(|(limit, room)| Verb::Fire(limit, room)),
         2 => pick().prop_map(Verb::RunNow),
@@ -173,9 +180,10 @@ fn traits() -> impl Strategy<Value = Traits> {
     ];
     let jitter = prop_oneof![Just(0_u64), Just(4)];
     let max_execution_time = proptest::option::of(Just(20_u64));
-    let rest = (jitter, 0..3_u32, max_execution_time, any::<bool>());
+    let tags = prop_oneof![Just(&[][..]), Just(&["red"][..]), Just(&["blue", "red"][..])];
+    let rest = (jitter, 0..3_u32, max_execution_time, any::<bool>(), tags);
     (cadence, overlap, catch_up, rest).prop_map(|(cadence, overlap, catch_up, rest)| {
-        let (jitter, max_retry, max_execution_time, quiet) = rest;
-        Traits { cadence, overlap, catch_up, jitter, max_retry, max_execution_time, quiet }
+        let (jitter, max_retry, max_execution_time, quiet, tags) = rest;
+        Traits { cadence, overlap, catch_up, jitter, max_retry, max_execution_time, quiet, tags }
     })
 }

@@ -90,6 +90,15 @@ impl World {
                 Some(job) => self.amend(&job, Change::Resume).await,
                 None => false,
             },
+            Verb::Disable(job) => self.switch(job, Change::Disable).await,
+            Verb::Enable(job) => self.switch(job, Change::Enable).await,
+            Verb::Redrive(pick) => {
+                let dead: Vec<_> = self.answers.dead_letters.iter().map(|row| row.id).collect();
+                match picked(&dead, pick) {
+                    Some(id) => accepted(self.bench.redrive(id, now).await),
+                    None => false,
+                }
+            }
             Verb::Delete(job) => {
                 let Some(job) = self.pick_job(job) else {
                     return false;
@@ -143,6 +152,15 @@ impl World {
         let id = job_id(&format!("{:07}", self.created));
         let spec = traits.spec(id, name, self.second);
         accepted(self.bench.create_job(spec, at(self.second)).await)
+    }
+
+    /// Switches a job off or on; it has no slots to account for in between.
+    async fn switch(&mut self, job: u8, change: Change) -> bool {
+        let Some(job) = self.pick_job(job) else {
+            return false;
+        };
+        self.edited.insert(job.spec.id);
+        self.amend(&job, change).await
     }
 
     async fn amend(&self, job: &Job, change: Change) -> bool {

@@ -96,6 +96,7 @@ pub(super) fn write(job: &proto::Job, now: Timestamp, out: &mut dyn Write) -> Re
     };
     let details = [
         ("id", job.id.clone()),
+        ("tags", spec.tags.join(", ")),
         ("schedule", job.description.clone()),
         ("expression", expression(&spec)),
         ("paused", pause.unwrap_or_default()),
@@ -110,6 +111,7 @@ pub(super) fn write(job: &proto::Job, now: Timestamp, out: &mut dyn Write) -> Re
         ("headers", headers(&spec)),
         ("overlap", overlap(&spec)),
         ("catch-up", catch_up(&spec)),
+        ("priority", spec.priority.map(|level| level.to_string()).unwrap_or_default()),
         ("jitter", seconds(spec.jitter_seconds)),
         ("retries", retries(&spec)),
         ("time limit", spec.max_execution_time.map(of).unwrap_or_default()),

@@ -1,0 +1,161 @@
+//! What the handlers share: finding jobs, and telling them with what of them is alive.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use chronos_core::plan::Change;
+use chronos_core::store::{Error, Request, Store};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
+use chronos_engine::SchedulerService;
+use serde::Serialize;
+
+use super::caller::Caller;
+use super::wire;
+use super::wire::spec::Defaults;
+use crate::daemon::Gate;
+use crate::grpc::Changes;
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+
+/// Says that a request was done before, and this is what it made then.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The scheduler behind the routes.
+#[derive(Clone)]
+pub(crate) struct Api {
+    pub(super) service: Arc<SchedulerService>,
+    pub(super) changes: Changes,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) gate: Arc<Gate>,
+}
+
+impl Api {
+    pub(crate) fn new(
+        service: Arc<SchedulerService>,
+        changes: Changes,
+        metrics: Arc<Metrics>,
+        gate: Arc<Gate>,
+    ) -> Self {
+        Self { service, changes, metrics, gate }
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        self.service.store().as_ref()
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.service.clock().now()
+    }
+
+    pub(super) fn defaults(&self) -> Defaults {
+        Defaults {
+            zone: self.service.default_zone(),
+            misfire_grace: self.service.config().misfire_grace,
+            handlers: self.service.handlers(),
+        }
+    }
+
+    /// The caller's job of this id. One of somebody else is not there.
+    pub(super) async fn job(&self, caller: &Caller, id: JobId) -> Result<Job, Problem> {
+        let job = self.store().job(id).await?;
+        if caller.owns(&job.spec) { Ok(job) } else { Err(Error::NoSuchJob(id).into()) }
+    }
+
+    /// The execution of this id, if its job is the caller's or gone.
+    pub(super) async fn execution(
+        &self,
+        caller: &Caller,
+        id: ExecutionId,
+    ) -> Result<Execution, Problem> {
+        let execution = self.store().execution(id).await?;
+        match self.store().job(execution.job).await {
+            Ok(job) if !caller.owns(&job.spec) => Err(Error::NoSuchExecution(id).into()),
+            Ok(_) | Err(Error::NoSuchJob(_)) => Ok(execution),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Stores a new job; gives back its id, and whether the same request made it before.
+    pub(super) async fn create(
+        &self,
+        spec: JobSpec,
+        request: Option<Request>,
+        now: Timestamp,
+    ) -> Result<(JobId, bool), Error> {
+        let (id, again) = match request {
+            None => (self.store().create_job(spec, now).await?.spec.id, false),
+            Some(request) => {
+                let done = self.store().create_job_once(spec, request, now).await?;
+                (done.made, done.again)
+            }
+        };
+        if !again {
+            self.metrics.job_created();
+        }
+        Ok((id, again))
+    }
+
+    /// Changes the caller's job.
+    pub(super) async fn amend(
+        &self,
+        caller: &Caller,
+        id: JobId,
+        change: Change,
+        expected: Option<u64>,
+    ) -> Result<Job, Problem> {
+        self.job(caller, id).await?;
+        let job = self.service.amend_job(id, change, expected).await?;
+        self.changes.tell(id);
+        Ok(job)
+    }
+
+    /// The jobs with what of them is alive.
+    pub(super) async fn told(&self, jobs: &[Job]) -> Result<Vec<wire::job::Job>, Problem> {
+        let ids: Vec<JobId> = jobs.iter().map(|job| job.spec.id).collect();
+        let live = self.store().live(&ids).await?;
+        let mut by_job: HashMap<JobId, Vec<&Execution>> = HashMap::new();
+        for execution in &live {
+            by_job.entry(execution.job).or_default().push(execution);
+        }
+        let live_of = |id| by_job.get(&id).map(Vec::as_slice).unwrap_or_default();
+        Ok(jobs.iter().map(|job| wire::job::Job::of(job, live_of(job.spec.id))).collect())
+    }
+
+    /// The answer that tells one job.
+    pub(super) async fn answer(&self, job: &Job) -> Result<Response, Problem> {
+        let told = self.told(std::slice::from_ref(job)).await?.pop();
+        Ok(([(header::ETAG, etag(&job.spec))], Json(told)).into_response())
+    }
+}
+
+/// The job's version, as HTTP compares it.
+fn etag(spec: &JobSpec) -> HeaderValue {
+    let tag = HeaderValue::from_str(&format!("\"{}\"", spec.version));
+    tag.unwrap_or(HeaderValue::from_static("\"0\""))
+}
+
+/// Makes an answer tell where what was made is, and whether it was made before.
+pub(super) fn made(mut response: Response, location: &str, again: bool) -> Response {
+    if again {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    } else {
+        *response.status_mut() = StatusCode::CREATED;
+    }
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// The answer that tells an execution which was asked for.
+pub(super) fn made_execution(execution: &Execution, again: bool) -> Response {
+    let told = json(&wire::execution::Execution::from(execution));
+    made(told, &format!("/executions/{}", execution.id), again)
+}
+
+pub(super) fn json(told: &impl Serialize) -> Response {
+    Json(told).into_response()
+}

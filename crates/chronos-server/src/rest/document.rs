@@ -1,0 +1,63 @@
+//! The document: what the API accepts and answers, written from the code that does it.
+
+use axum::Router;
+use axum::response::Response;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use super::api::{Api, json};
+use super::caller::Caller;
+use super::{bulk, routes as all_routes};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Chronos",
+        description = "Jobs on a schedule, their executions, and the scheduler that runs them.\n\n\
+            Errors are `application/problem+json` and name the field. Lists are paged by \
+            `next_cursor`. Requests with an `Idempotency-Key` can be sent again safely.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    tags(
+        (name = "jobs", description = "What runs, and when"),
+        (name = "executions", description = "What ran, and how it ended"),
+        (name = "dead letters", description = "What failed for good"),
+        (name = "schedules", description = "What a schedule means"),
+        (name = "monitoring", description = "How the system does"),
+        (name = "document", description = "This document"),
+    ),
+)]
+struct Document;
+
+/// A router with nothing but the document's beginning.
+pub(super) fn begin() -> OpenApiRouter<Api> {
+    OpenApiRouter::with_openapi(Document::openapi())
+}
+
+/// The document, as JSON with an end of line: the file `openapi.json` of the repository.
+#[must_use]
+pub fn openapi() -> String {
+    let mut text = document().to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn document() -> utoipa::openapi::OpenApi {
+    let (_, document) = all_routes().routes(routes!(bulk::create)).split_for_parts();
+    document
+}
+
+/// Tells this document.
+#[utoipa::path(get, path = "/openapi.json", tag = "document",
+    responses((status = 200, description = "The document", body = Object)))]
+pub(super) async fn tell(_caller: Caller) -> Response {
+    json(&document())
+}
+
+/// The document as pages to read and to try out, which need nothing from other machines.
+pub(super) fn pages() -> Router {
+    let config = Config::new(["/openapi.json"]).validator_url("none");
+    SwaggerUi::new("/docs").config(config).into()
+}

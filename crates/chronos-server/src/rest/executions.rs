@@ -1,0 +1,77 @@
+//! Executions: told one by one and by job, and cancelled.
+
+use axum::extract::State;
+use axum::response::Response;
+use chronos_core::execution::CancelCause;
+use chronos_core::{ExecutionId, JobId};
+
+use super::api::{Api, json};
+use super::caller::Caller;
+use super::cursor;
+use super::page::{self, ExecutionPage};
+use super::query::{Id, Query};
+use super::wire::execution::Execution;
+use crate::problem::Problem;
+
+/// Lists a job's executions and skipped slots, newest first.
+#[utoipa::path(get, path = "/jobs/{id}/executions", tag = "executions",
+    params(("id" = String, Path, format = "uuid"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 if left out"),
+        ("cursor" = Option<String>, Query, description = "next_cursor of the page before")),
+    responses(
+        (status = 200, description = "Some of them", body = ExecutionPage),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let (limit, asked) = (query.take("limit"), query.take("cursor"));
+    let limit = cursor::limit(limit.as_deref())?;
+    let done = query.done("limit or cursor");
+    done.map_err(|error| Problem::bad_parameters(vec![error]))?;
+    let of = ("executions", id);
+    let before = cursor::read(&of, asked.as_deref())?.map(ExecutionId::from_bytes);
+    api.job(&caller, id).await?;
+    // One more than asked for tells whether there is a next page.
+    let rows = api.store().executions(id, before, limit + 1).await?;
+    let items = rows.iter().map(|row| (row.id, Execution::from(row)));
+    page::answer(items, limit, |last| cursor::write(&of, last.as_bytes()), None)
+}
+
+/// Tells an execution.
+#[utoipa::path(get, path = "/executions/{id}", tag = "executions",
+    params(("id" = String, Path, format = "uuid")),
+    responses(
+        (status = 200, description = "The execution", body = Execution),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn get(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<ExecutionId>,
+) -> Result<Response, Problem> {
+    let execution = api.execution(&caller, id).await?;
+    Ok(json(&Execution::from(&execution)))
+}
+
+/// Asks a running execution to stop; cancels a waiting one at once. One that is over stays as it is.
+#[utoipa::path(post, path = "/executions/{id}/cancel", tag = "executions",
+    params(("id" = String, Path, format = "uuid")),
+    responses(
+        (status = 200, description = "The execution", body = Execution),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn cancel(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<ExecutionId>,
+) -> Result<Response, Problem> {
+    api.execution(&caller, id).await?;
+    api.store().cancel(id, CancelCause::User, api.now()).await?;
+    let execution = api.store().execution(id).await?;
+    api.changes.tell(execution.job);
+    Ok(json(&Execution::from(&execution)))
+}

@@ -1,0 +1,307 @@
+//! Jobs: made, told, changed, switched and run.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use chronos_core::JobId;
+use chronos_core::plan::Change;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::api::{Api, made, made_execution};
+use super::body::{Body, Maybe};
+use super::caller::Caller;
+use super::idempotency::Key;
+use super::patch;
+use super::query::{Id, Query};
+use super::wire::execution::Execution;
+use super::wire::job::Job;
+use super::wire::spec::{NewJob, Recurs};
+use crate::problem::{FieldError, Problem};
+
+const MAX_NOTE: usize = 1_000;
+
+/// Creates a one-time job. Without a schedule it runs now.
+#[utoipa::path(post, path = "/jobs", tag = "jobs", request_body = NewJob,
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "The same key with the same body makes one job, for 24 hours")),
+    responses(
+        (status = 201, description = "The job", body = Job,
+            headers(("Location" = String), ("ETag" = String))),
+        (status = 200, description = "The job that the same request made before", body = Job),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn create(
+    State(api): State<Api>,
+    caller: Caller,
+    key: Key,
+    body: Body<NewJob>,
+) -> Result<Response, Problem> {
+    make(&api, &caller, &key, body, Recurs::Once).await
+}
+
+/// Creates a recurring job.
+#[utoipa::path(post, path = "/jobs/recurring", tag = "jobs", request_body = NewJob,
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "The same key with the same body makes one job, for 24 hours")),
+    responses(
+        (status = 201, description = "The job", body = Job,
+            headers(("Location" = String), ("ETag" = String))),
+        (status = 200, description = "The job that the same request made before", body = Job),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn create_recurring(
+    State(api): State<Api>,
+    caller: Caller,
+    key: Key,
+    body: Body<NewJob>,
+) -> Result<Response, Problem> {
+    make(&api, &caller, &key, body, Recurs::Often).await
+}
+
+async fn make(
+    api: &Api,
+    caller: &Caller,
+    key: &Key,
+    body: Body<NewJob>,
+    recurs: Recurs,
+) -> Result<Response, Problem> {
+    let (now, id) = (api.now(), api.service.new_job_id());
+    let request = key.request(caller, &body.bytes);
+    let spec = api.defaults().read(body.value, recurs, (id, &caller.owner), None, now);
+    let (id, again) = api.create(spec.map_err(Problem::invalid)?, request, now).await?;
+    let job = api.job(caller, id).await.map_err(|problem| match problem.status() {
+        StatusCode::NOT_FOUND if again => gone(&format!("the job {id} that this request made")),
+        _ => problem,
+    })?;
+    Ok(made(api.answer(&job).await?, &format!("/jobs/{id}"), again))
+}
+
+fn gone(what: &str) -> Problem {
+    Problem::new(StatusCode::GONE, format!("{what} is no longer there"))
+}
+
+/// Tells a job: what was asked for, and where it stands.
+#[utoipa::path(get, path = "/jobs/{id}", tag = "jobs",
+    params(("id" = String, Path, format = "uuid")),
+    responses(
+        (status = 200, description = "The job", body = Job, headers(("ETag" = String))),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn get(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+) -> Result<Response, Problem> {
+    let job = api.job(&caller, id).await?;
+    api.answer(&job).await
+}
+
+/// Changes what a job is asked to do: fields that are given take the place of those that it has, null
+/// stands for the default. Schedules and targets are merged unless their type changes.
+#[utoipa::path(patch, path = "/jobs/{id}", tag = "jobs", 
+    request_body(content = Object, content_type = "application/json",
+        description = "Any fields of a new job, and `enabled`, which switches the job off or on",
+        example = json!({"max_retry": 5, "schedule": {"expression": "0 8 * * 1-5"}})),
+    params(("id" = String, Path, format = "uuid"),
+        ("If-Match" = Option<String>, Header, description = "The ETag of the job as it was read")),
+    responses(
+        (status = 200, description = "The job", body = Job, headers(("ETag" = String))),
+        (status = 412, description = "Somebody else changed it meanwhile", body = Problem,
+            content_type = "application/problem+json"),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn change(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    headers: HeaderMap,
+    body: Body<patch::Asked>,
+) -> Result<Response, Problem> {
+    let job = api.job(&caller, id).await?;
+    let expected = if_match(&headers, job.spec.version)?;
+    let job = patch::apply(&api, &caller, job, body.value, expected).await?;
+    api.answer(&job).await
+}
+
+/// The version that must not have changed, if one is named.
+fn if_match(headers: &HeaderMap, current: u64) -> Result<Option<u64>, Problem> {
+    let mut expected = None;
+    for value in headers.get_all(header::IF_MATCH) {
+        let text = value.to_str().unwrap_or_default();
+        if text.trim() == "*" {
+            return Ok(None);
+        }
+        for tag in text.split(',') {
+            let version = tag.trim().strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+            let version = version.and_then(|version| version.parse().ok());
+            if version == Some(current) {
+                return Ok(version);
+            }
+            expected = expected.or(Some(tag.trim().to_owned()));
+        }
+    }
+    match expected {
+        None => Ok(None),
+        Some(given) => {
+            let given: String = given.chars().take(60).collect();
+            let detail = format!("the job is at \"{current}\", not {given}; read it again");
+            Err(Problem::new(StatusCode::PRECONDITION_FAILED, detail))
+        }
+    }
+}
+
+/// Switches a job off: it has no more slots, what waits of it is cancelled, and what runs is asked to
+/// stop. It can still be read, and switched on again. With `purge` it is removed for good.
+#[utoipa::path(delete, path = "/jobs/{id}", tag = "jobs",
+    params(("id" = String, Path, format = "uuid"),
+        ("purge" = Option<bool>, Query, description = "Removes the job and its history")),
+    responses(
+        (status = 200, description = "The job, switched off", body = Job),
+        (status = 204, description = "The job is no longer there"),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn delete(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let purge = query.flag("purge").and_then(|purge| query.done("purge").map(|()| purge));
+    let purge = purge.map_err(|error| Problem::bad_parameters(vec![error]))?;
+    if purge != Some(true) {
+        return cancel(State(api), caller, Id(id)).await;
+    }
+    api.job(&caller, id).await?;
+    api.store().delete_job(id, api.now()).await?;
+    api.changes.tell(id);
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Switches a job off, as DELETE does.
+#[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "jobs",
+    params(("id" = String, Path, format = "uuid")),
+    responses(
+        (status = 200, description = "The job, switched off", body = Job),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn cancel(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+) -> Result<Response, Problem> {
+    let job = api.amend(&caller, id, Change::Disable, None).await?;
+    api.answer(&job).await
+}
+
+/// Why a job is paused.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PauseNote {
+    /// For whoever finds it paused.
+    #[schema(max_length = 1000)]
+    note: Option<String>,
+}
+
+/// Keeps a job from firing until it is resumed; asking again changes nothing.
+#[utoipa::path(post, path = "/jobs/{id}/pause", tag = "jobs", request_body = Option<PauseNote>,
+    params(("id" = String, Path, format = "uuid")),
+    responses(
+        (status = 200, description = "The job", body = Job),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn pause(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    body: Maybe<PauseNote>,
+) -> Result<Response, Problem> {
+    let note = body.value.note.filter(|note| !note.is_empty());
+    let length = note.as_ref().map_or(0, |note| note.chars().count());
+    if length > MAX_NOTE {
+        let problem = format!("{length} characters are not accepted; use at most {MAX_NOTE}");
+        return Err(Problem::invalid(vec![FieldError::new("note", problem)]));
+    }
+    let pause = Change::Pause { note: note.map(Into::into) };
+    let job = api.amend(&caller, id, pause, None).await?;
+    api.answer(&job).await
+}
+
+/// Lets a paused job go on with its next slot.
+#[utoipa::path(post, path = "/jobs/{id}/resume", tag = "jobs",
+    params(("id" = String, Path, format = "uuid")),
+    responses(
+        (status = 200, description = "The job", body = Job),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn resume(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+) -> Result<Response, Problem> {
+    let job = api.amend(&caller, id, Change::Resume, None).await?;
+    api.answer(&job).await
+}
+
+/// A request that says all by its path.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// Runs a job now, beside its schedule; its overlap policy may refuse.
+#[utoipa::path(post, path = "/jobs/{id}/run", tag = "jobs",
+    params(("id" = String, Path, format = "uuid"),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "The same key makes one run, for 24 hours")),
+    responses(
+        (status = 201, description = "The run", body = Execution, headers(("Location" = String))),
+        (status = 200, description = "The run that the same request made before", body = Execution),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn run(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    key: Key,
+    body: Maybe<Nothing>,
+) -> Result<Response, Problem> {
+    api.job(&caller, id).await?;
+    let Some(request) = key.request(&caller, &body.bytes) else {
+        let execution = api.store().run_now(id, api.now()).await?;
+        api.changes.tell(id);
+        return Ok(made_execution(&execution, false));
+    };
+    let done = api.store().run_now_once(id, request, api.now()).await?;
+    api.changes.tell(id);
+    let execution = api.store().execution(done.made).await.map_err(|error| match error {
+        chronos_core::store::Error::NoSuchExecution(run) => gone(&format!("the run {run}")),
+        error => error.into(),
+    })?;
+    Ok(made_execution(&execution, done.again))
+}
+
+/// Tries a job again now, in place of a retry that waits. Refused while the job runs.
+#[utoipa::path(post, path = "/jobs/{id}/retry", tag = "jobs",
+    params(("id" = String, Path, format = "uuid")),
+    responses(
+        (status = 201, description = "The run", body = Execution, headers(("Location" = String))),
+        (status = 409, description = "The job runs", body = Problem,
+            content_type = "application/problem+json"),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn retry(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    _: Maybe<Nothing>,
+) -> Result<Response, Problem> {
+    let job = api.job(&caller, id).await?;
+    let live = api.store().live(&[id]).await?;
+    if live.iter().any(|live| live.running().is_some()) {
+        let detail = format!("job \"{}\" runs; wait for its end or cancel the run", job.spec.name);
+        return Err(Problem::new(StatusCode::CONFLICT, detail));
+    }
+    let execution = api.store().run_now(id, api.now()).await?;
+    api.changes.tell(id);
+    Ok(made_execution(&execution, false))
+}

@@ -1,0 +1,120 @@
+//! The list of jobs, filtered and paged.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use chronos_core::job::Status;
+use chronos_core::store::JobFilter;
+use chronos_core::{Job, JobId};
+
+use super::api::Api;
+use super::caller::Caller;
+use super::cursor;
+use super::page::{self, JobPage};
+use super::query::Query;
+use super::wire::Errors;
+use crate::problem::Problem;
+
+/// How long jobs are looked for before a page leads on with what it has.
+const PATIENCE: Duration = Duration::from_millis(10);
+/// Jobs found in one step of the store, which others wait for.
+const AT_ONCE: usize = 100;
+const PARAMETERS: &str = "limit, cursor, status, recurring, paused, name, tag, owner, \
+                          next_run_after or next_run_before";
+
+/// Lists jobs in the order of their ids, which is that of their creation. Filters narrow each other. A
+/// page may hold fewer jobs than asked for, or none, and still lead on: what few jobs meet is looked
+/// for a while, and then by the next page.
+#[utoipa::path(get, path = "/jobs", tag = "jobs",
+    params(
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 if left out"),
+        ("cursor" = Option<String>, Query, description = "next_cursor of the page before"),
+        ("status" = Option<String>, Query, description =
+            "PENDING, RUNNING, RETRY_PENDING, SUCCESS, FAILED, DISABLED, or paused"),
+        ("recurring" = Option<bool>, Query),
+        ("paused" = Option<bool>, Query),
+        ("name" = Option<String>, Query, description = "What the name begins with, letter by letter"),
+        ("tag" = Option<String>, Query),
+        ("owner" = Option<String>, Query),
+        ("next_run_after" = Option<String>, Query, format = DateTime,
+            description = "The next slot is at this instant or later"),
+        ("next_run_before" = Option<String>, Query, format = DateTime,
+            description = "The next slot is before this instant")),
+    responses(
+        (status = 200, description = "Some of the jobs", body = JobPage),
+        (status = "4XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let (asked_limit, asked_cursor) = (query.take("limit"), query.take("cursor"));
+    let limit = cursor::limit(asked_limit.as_deref())?;
+    let filter = filter(query, &caller)?;
+    let after = cursor::read(&filter, asked_cursor.as_deref())?.map(JobId::from_bytes);
+    let (jobs, rest) = find(&api, &filter, after, limit + 1).await?;
+    let told = api.told(&jobs).await?;
+    let lead_on = |job: &JobId| cursor::write(&filter, job.as_bytes());
+    let ids = jobs.iter().map(|job| job.spec.id);
+    page::answer(ids.zip(told), limit, lead_on, rest.as_ref().map(lead_on))
+}
+
+/// What is asked for; nobody is told about jobs of others.
+fn filter(mut query: Query, caller: &Caller) -> Result<JobFilter, Problem> {
+    let mut errors = Errors::default();
+    let statuses = format!("{}, or paused", Status::ALL.map(Status::as_str).join(", "));
+    let status = errors.note(query.read("status", &statuses, |text| {
+        if text.eq_ignore_ascii_case("paused") { Some(None) } else { Status::parse(text).map(Some) }
+    }));
+    let paused = errors.note(query.flag("paused"));
+    let recurring = errors.note(query.flag("recurring"));
+    let next_from = errors.note(query.instant("next_run_after"));
+    let next_before = errors.note(query.instant("next_run_before"));
+    let name_prefix = query.take("name").map(Into::into);
+    let tag = query.take("tag").map(Into::into);
+    let owner = errors.note(query.read("owner", "your own name, or leave it out", |owner| {
+        (owner == &*caller.owner).then_some(())
+    }));
+    let rest = errors.note(query.done(PARAMETERS));
+    let read = (|| {
+        let (status, paused) = (status?, paused?);
+        let _ = (owner?, rest?);
+        Some(JobFilter {
+            owner: Some(caller.owner.clone()),
+            name_prefix,
+            tag,
+            status: status.flatten(),
+            paused: if status == Some(None) { Some(true) } else { paused },
+            recurring: recurring?,
+            next_from: next_from?,
+            next_before: next_before?,
+        })
+    })();
+    errors.unless_any(read).map_err(Problem::bad_parameters)
+}
+
+/// Up to `limit` jobs, found in steps that let others in between; and where to go on, if there may be
+/// more.
+async fn find(
+    api: &Api,
+    filter: &JobFilter,
+    mut after: Option<JobId>,
+    limit: usize,
+) -> Result<(Vec<Job>, Option<JobId>), Problem> {
+    let clock = api.service.clock();
+    let began = clock.monotonic();
+    let mut jobs = Vec::new();
+    loop {
+        let room = (limit - jobs.len()).min(AT_ONCE);
+        let found = api.store().find_jobs(filter, after, room).await?;
+        jobs.extend(found.jobs);
+        after = found.next;
+        let waited = clock.monotonic().saturating_sub(began);
+        if after.is_none() || jobs.len() >= limit || waited > PATIENCE {
+            return Ok((jobs, after));
+        }
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,125 @@
+//! The REST API: each handler reads the request, calls a verb and maps the answer.
+
+mod api;
+mod body;
+mod bulk;
+mod caller;
+mod cursor;
+mod dead_letters;
+mod document;
+mod executions;
+mod idempotency;
+mod jobs;
+mod lines;
+mod list;
+mod monitoring;
+mod page;
+mod patch;
+mod preview;
+mod query;
+mod strict;
+mod wire;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(crate) use api::Api;
+pub(crate) use bulk::MAX_BODY as MAX_BULK_BODY;
+pub use document::openapi;
+
+use crate::problem::Problem;
+
+/// The path whose requests may be larger, and take longer, than others.
+pub(crate) const BULK: &str = "/jobs/bulk";
+
+/// The routes, and the document that describes them.
+fn routes() -> OpenApiRouter<Api> {
+    document::begin()
+        .routes(routes!(list::list, jobs::create))
+        .routes(routes!(jobs::create_recurring))
+        .routes(routes!(jobs::get, jobs::change, jobs::delete))
+        .routes(routes!(jobs::pause))
+        .routes(routes!(jobs::resume))
+        .routes(routes!(jobs::run))
+        .routes(routes!(jobs::retry))
+        .routes(routes!(jobs::cancel))
+        .routes(routes!(executions::list))
+        .routes(routes!(executions::get))
+        .routes(routes!(executions::cancel))
+        .routes(routes!(dead_letters::list))
+        .routes(routes!(dead_letters::redrive))
+        .routes(routes!(preview::show))
+        .routes(routes!(monitoring::jobs))
+        .routes(routes!(monitoring::workers))
+        .routes(routes!(document::tell))
+}
+
+/// Every route but that of many jobs, which takes longer.
+pub(crate) fn router(api: Api) -> Router {
+    let (router, _) = routes().split_for_parts();
+    guarded(router).with_state(api)
+}
+
+/// The route that makes many jobs.
+pub(crate) fn bulk_router(api: Api) -> Router {
+    let (router, _) = OpenApiRouter::new().routes(routes!(bulk::create)).split_for_parts();
+    guarded(router).with_state(api)
+}
+
+/// The pages that show the document to people.
+pub(crate) fn docs() -> Router {
+    document::pages()
+}
+
+fn guarded(router: Router<Api>) -> Router<Api> {
+    router.method_not_allowed_fallback(method_not_allowed).layer(from_fn(only_acceptable))
+}
+
+async fn method_not_allowed(request: Request) -> Problem {
+    let detail =
+        format!("{} is not for this path; its Allow header says what is", request.method());
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail)
+}
+
+/// Refuses to answer whoever takes no JSON.
+async fn only_acceptable(request: Request, next: Next) -> Response {
+    if !takes_json(request.headers()) {
+        let detail = "answers are application/json; accept that, or leave the header out";
+        return Problem::new(StatusCode::NOT_ACCEPTABLE, detail).into_response();
+    }
+    next.run(request).await
+}
+
+fn takes_json(headers: &HeaderMap) -> bool {
+    let mut given = headers.get_all(header::ACCEPT).iter().peekable();
+    if given.peek().is_none() {
+        return true;
+    }
+    let ranges = given.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
+    let mut ranges = ranges.map(|range| {
+        let (kind, parameters) = range.split_once(';').unwrap_or((range, ""));
+        (kind.trim().to_ascii_lowercase(), parameters.replace(' ', ""))
+    });
+    ranges.any(|(kind, parameters)| {
+        let refused = parameters == "q=0" || parameters.starts_with("q=0.000");
+        let fits = matches!(
+            kind.as_str(),
+            "*/*"
+                | "application/*"
+                | "application/json"
+                | "application/problem+json"
+                | "application/x-ndjson"
+        );
+        fits && !refused
+    })
+}
+
+/// What is wrong with a job, by the field that the API knows it by.
+pub(crate) fn invalid(error: &chronos_core::Error) -> Problem {
+    Problem::invalid(vec![wire::spec::field_error(error)])
+}

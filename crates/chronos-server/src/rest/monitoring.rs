@@ -1,0 +1,177 @@
+//! Monitoring: figures about the whole system, and the workers that make it go.
+
+use axum::extract::State;
+use axum::response::Response;
+use chronos_core::Timestamp;
+use chronos_core::store::{JobCounts, Stats};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::api::{Api, json};
+use super::caller::Caller;
+use crate::metrics::Figures;
+use crate::problem::Problem;
+
+/// Figures about the whole system.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct JobFigures {
+    jobs: Jobs,
+    executions: Executions,
+    /// How long runs took, on average, in milliseconds; null before the first.
+    avg_duration_ms: Option<f64>,
+    /// Attempts begun because one failed.
+    retries: u64,
+    /// Executions lost with their worker.
+    stuck: u64,
+    /// How long after its time a run began, in milliseconds.
+    start_lag: Latency,
+    /// How long the scheduler took to look for due jobs and fire them, in milliseconds.
+    scheduler_scan: Latency,
+    throughput: Throughput,
+    /// Bytes that the store holds.
+    store_bytes: u64,
+    /// Since when executions are counted.
+    #[schema(value_type = String, format = DateTime)]
+    since: Timestamp,
+}
+
+/// Jobs, by their status.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Jobs {
+    total: u64,
+    /// Created since the start.
+    created: u64,
+    pending: u64,
+    running: u64,
+    retry_pending: u64,
+    success: u64,
+    failed: u64,
+    disabled: u64,
+    paused: u64,
+}
+
+/// Executions: those that wait and run now, and those that ended since the start.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Executions {
+    queued: u64,
+    running: u64,
+    success: u64,
+    failed: u64,
+    timed_out: u64,
+    stuck: u64,
+    cancelled: u64,
+    skipped: u64,
+}
+
+/// How long something took.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Latency {
+    avg_ms: Option<f64>,
+    max_ms: Option<f64>,
+}
+
+/// How much this worker gets done.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Throughput {
+    /// Runs brought to an end since the start.
+    runs: u64,
+    /// The same by the second, on average.
+    runs_per_second: f64,
+}
+
+/// Tells figures about every job and execution; those of /metrics.
+#[utoipa::path(get, path = "/monitoring/jobs", tag = "monitoring",
+    responses((status = 200, description = "The figures", body = JobFigures),
+        (status = "5XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn jobs(State(api): State<Api>, _: Caller) -> Result<Response, Problem> {
+    let (stats, counts) = (api.store().stats().await?, api.store().count_jobs().await?);
+    let since = api.service.started_at().unwrap_or_else(|| api.now());
+    Ok(json(&figures(&api.metrics.figures(), &stats, &counts, since, api.now())))
+}
+
+fn figures(
+    counted: &Figures,
+    stats: &Stats,
+    counts: &JobCounts,
+    since: Timestamp,
+    now: Timestamp,
+) -> JobFigures {
+    let seconds = now.since(since).as_secs_f64().max(1.0);
+    let latency =
+        |of: &crate::metrics::Spans| Latency { avg_ms: of.average_ms(), max_ms: of.longest_ms() };
+    JobFigures {
+        jobs: Jobs {
+            total: stats.jobs,
+            created: counted.created,
+            pending: counts.pending,
+            running: counts.running,
+            retry_pending: counts.retry_pending,
+            success: counts.success,
+            failed: counts.failed,
+            disabled: counts.disabled,
+            paused: stats.paused,
+        },
+        executions: Executions {
+            queued: stats.queued,
+            running: stats.running,
+            success: counted.success,
+            failed: counted.failed,
+            timed_out: counted.timed_out,
+            stuck: counted.stuck,
+            cancelled: counted.cancelled,
+            skipped: counted.skipped,
+        },
+        avg_duration_ms: counted.durations.average_ms(),
+        retries: counted.retries,
+        stuck: counted.stuck,
+        start_lag: latency(&counted.lags),
+        scheduler_scan: latency(&counted.scans),
+        throughput: Throughput {
+            runs: counted.worker_runs,
+            runs_per_second: counted.worker_runs as f64 / seconds,
+        },
+        store_bytes: stats.bytes,
+        since,
+    }
+}
+
+/// The workers that are known.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Workers {
+    items: Vec<Worker>,
+}
+
+/// A node's executing side.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Worker {
+    worker_id: String,
+    host: String,
+    #[schema(value_type = String, format = DateTime)]
+    started_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    last_seen: Timestamp,
+    /// Executions that it may run at once.
+    capacity: usize,
+    /// Executions that it runs now.
+    running: usize,
+    /// What the node does.
+    #[schema(example = json!(["api", "scheduler", "worker"]))]
+    roles: [&'static str; 3],
+}
+
+/// Tells which workers there are and how busy they are.
+#[utoipa::path(get, path = "/monitoring/workers", tag = "monitoring",
+    responses((status = 200, description = "The workers", body = Workers)))]
+pub(super) async fn workers(State(api): State<Api>, _: Caller) -> Response {
+    let worker = api.service.worker().await.map(|worker| Worker {
+        worker_id: worker.id.to_string(),
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        started_at: worker.started_at,
+        last_seen: api.now(),
+        capacity: worker.capacity,
+        running: worker.running,
+        roles: ["api", "scheduler", "worker"],
+    });
+    json(&Workers { items: worker.into_iter().collect() })
+}

@@ -1,0 +1,133 @@
+//! Executions as they are told: one attempt at one slot, or the record that it was skipped.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chronos_core::execution::{State, Trigger};
+use chronos_core::{Execution as Told, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// One attempt at one slot, or the record that the slot was skipped.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Execution {
+    #[schema(format = "uuid")]
+    pub(crate) id: String,
+    #[schema(format = "uuid")]
+    job_id: String,
+    /// The slot: its nominal time.
+    #[schema(value_type = String, format = DateTime)]
+    scheduled_for: Timestamp,
+    /// When it may begin: the slot, later by jitter or by the delay of a retry.
+    #[schema(value_type = String, format = DateTime)]
+    run_at: Timestamp,
+    /// QUEUED, RUNNING, SUCCESS, FAILED, TIMED_OUT, STUCK, CANCELLED or SKIPPED.
+    #[schema(example = "SUCCESS")]
+    status: &'static str,
+    /// Why it was skipped, cancelled or asked to stop.
+    reason: Option<String>,
+    /// schedule, catch_up or manual.
+    #[schema(example = "schedule")]
+    trigger: &'static str,
+    /// Which attempt at the slot it is, from 1.
+    attempt: u32,
+    /// How many retries came before it.
+    retry_number: u32,
+    worker_id: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    started_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    finished_at: Option<Timestamp>,
+    /// When its worker last said that it is alive, while it runs.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_heartbeat_at: Option<Timestamp>,
+    duration_ms: Option<u64>,
+    /// The status that an http target answered.
+    response_code: Option<u16>,
+    /// How long the answer took.
+    response_time_ms: Option<u64>,
+    /// The body of the answer, up to 64 KiB, if it is text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_body: Option<String>,
+    /// The same in base64, if it is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_body_base64: Option<String>,
+    /// Whether the body went on.
+    response_truncated: bool,
+    error: Option<String>,
+    log: Option<String>,
+}
+
+impl From<&Told> for Execution {
+    fn from(execution: &Told) -> Self {
+        let (run, running) = (execution.run(), execution.running());
+        let response = run.and_then(|run| run.response.as_deref());
+        let body = response.map(|response| &*response.body).filter(|body| !body.is_empty());
+        let text = body.and_then(|body| std::str::from_utf8(body).ok());
+        let started = running.map(|running| running.started_at);
+        let worker = running.map(|running| &running.lease.worker);
+        let millis = |took: std::time::Duration| took.as_millis().try_into().unwrap_or(u64::MAX);
+        Self {
+            id: execution.id.to_string(),
+            job_id: execution.job.to_string(),
+            scheduled_for: execution.slot,
+            run_at: execution.run_at,
+            status: execution.status(),
+            reason: reason(&execution.state).map(Into::into),
+            trigger: match execution.trigger {
+                Trigger::Schedule => "schedule",
+                Trigger::CatchUp => "catch_up",
+                Trigger::Manual { .. } => "manual",
+            },
+            attempt: execution.attempt,
+            retry_number: execution.retry,
+            worker_id: worker.or(run.map(|run| &run.worker)).map(ToString::to_string),
+            started_at: started.or(run.map(|run| run.started_at)),
+            finished_at: finished_at(execution),
+            last_heartbeat_at: running.map(|running| running.heartbeat_at),
+            duration_ms: run.map(|run| millis(run.duration())),
+            response_code: response.map(|response| response.status),
+            response_time_ms: response.map(|response| millis(response.took)),
+            response_body: text.map(Into::into),
+            response_body_base64: body.filter(|_| text.is_none()).map(|it| STANDARD.encode(it)),
+            response_truncated: response.is_some_and(|response| response.truncated),
+            error: error(&execution.state).map(Into::into),
+            log: run.and_then(|run| run.log.as_deref()).map(Into::into),
+        }
+    }
+}
+
+fn finished_at(execution: &Told) -> Option<Timestamp> {
+    match &execution.state {
+        State::Queued { .. } | State::Running(_) => None,
+        State::Success(run) | State::Failed(run, _) | State::TimedOut(run) | State::Stuck(run) => {
+            Some(run.finished_at)
+        }
+        State::Cancelled { at, .. } | State::Skipped { at, .. } => Some(*at),
+    }
+}
+
+fn reason(state: &State) -> Option<&str> {
+    match state {
+        State::Queued { .. }
+        | State::Success(_)
+        | State::Failed(..)
+        | State::TimedOut(_)
+        | State::Stuck(_) => None,
+        State::Running(running) => running.cancel.map(chronos_core::execution::CancelCause::as_str),
+        State::Cancelled { cause, .. } => Some(cause.as_str()),
+        State::Skipped { reason, .. } => Some(reason.as_str()),
+    }
+}
+
+fn error(state: &State) -> Option<&str> {
+    match state {
+        State::Failed(_, failure) => Some(&failure.message),
+        State::TimedOut(_) => Some("timed out"),
+        State::Stuck(_) => Some("lost with its worker"),
+        State::Queued { .. }
+        | State::Running(_)
+        | State::Success(_)
+        | State::Cancelled { .. }
+        | State::Skipped { .. } => None,
+    }
+}

@@ -1,0 +1,69 @@
+//! The document of the API: kept in the repository, told by the server, and complete.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::send;
+use crate::daemon::house::{House, get};
+
+#[test]
+fn the_document_in_the_repository_is_what_the_code_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi.json");
+    let written = chronos_server::rest::openapi();
+    if std::env::var_os("CHRONOS_WRITE_OPENAPI").is_some() {
+        std::fs::write(&path, &written).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == written, "openapi.json is out of date: run `make openapi`");
+}
+
+#[tokio::test]
+async fn the_server_tells_its_document_and_shows_it_without_other_machines() {
+    let house = House::open().await;
+    let told = house.get("/openapi.json").await.expect(200);
+    assert_eq!(told, serde_json::from_str::<Value>(&chronos_server::rest::openapi()).unwrap());
+    assert_eq!(told["openapi"], "3.1.0");
+    let (code, page) = get(house.address(), "/docs/").await;
+    assert_eq!(code, 200);
+    assert!(page.contains("swagger-ui") && !page.contains("://"), "{page}");
+    let (code, start) = get(house.address(), "/docs/swagger-initializer.js").await;
+    assert_eq!(code, 200);
+    assert!(start.contains("/openapi.json"), "{start}");
+    house.close().await;
+}
+
+/// What the document says can be asked, such as "GET /jobs/{id}".
+fn documented() -> BTreeSet<String> {
+    let document: Value = serde_json::from_str(&chronos_server::rest::openapi()).unwrap();
+    let mut asked = BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            asked.insert(format!("{} {path}", method.to_uppercase()));
+        }
+    }
+    asked
+}
+
+#[tokio::test]
+async fn every_route_is_in_the_document_and_nothing_else() {
+    let house = House::open().await;
+    let id = "01890000-0000-7000-8000-000000000000";
+    let documented = documented();
+    assert_eq!(documented.len(), 21, "{documented:?}");
+    let paths: BTreeSet<&str> =
+        documented.iter().map(|asked| asked.split_once(' ').unwrap().1).collect();
+    for path in paths {
+        // The server says what a path is good for when it is asked for what it is not.
+        let answer = send(house.address(), "TRACE", &path.replace("{id}", id), "", b"").await;
+        assert_eq!(answer.status, 405, "{path}: {}", answer.text);
+        let allowed = answer.header("allow").unwrap().split(',').map(str::trim);
+        let allowed: BTreeSet<String> =
+            allowed.filter(|it| *it != "HEAD").map(|it| format!("{it} {path}")).collect();
+        let told: BTreeSet<String> =
+            documented.iter().filter(|it| it.ends_with(&format!(" {path}"))).cloned().collect();
+        assert_eq!(allowed, told);
+    }
+    house.close().await;
+}

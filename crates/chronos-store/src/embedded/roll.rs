@@ -1,0 +1,249 @@
+//! The roll: what lists ask about every job, in memory, so that a page never reads a job in vain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronos_core::job::Status;
+use chronos_core::store::JobFilter;
+use chronos_core::{Execution, Job, JobId, JobSpec, Standing, Timestamp};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+/// Sets of jobs by their status at rest and whether they recur.
+const SHELVES: usize = 8;
+
+/// The jobs, and sets of them from which rare ones are found.
+#[derive(Debug, Default)]
+pub(super) struct Roll {
+    cards: BTreeMap<JobId, Card>,
+    shelves: [BTreeSet<JobId>; SHELVES],
+    tagged: FxHashMap<Box<str>, BTreeSet<JobId>>,
+    owners: FxHashMap<Box<str>, u32>,
+    paused: BTreeSet<JobId>,
+    /// Jobs that are not due at their next slot: deferred, or parked.
+    off_due: BTreeSet<JobId>,
+}
+
+/// What is known of a job.
+#[derive(Debug)]
+pub(super) struct Card {
+    name: Box<str>,
+    next: Option<Timestamp>,
+    owner: u32,
+    shelf: Shelf,
+}
+
+impl Card {
+    /// The status that the job has at rest.
+    pub(super) fn rest(&self) -> Status {
+        self.shelf.rest()
+    }
+}
+
+/// The status of a job at rest, and whether it recurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shelf(u8);
+
+impl Shelf {
+    fn of(rest: Status, recurring: bool) -> Self {
+        let rest = match rest {
+            Status::Pending | Status::Running | Status::RetryPending => 0,
+            Status::Success => 1,
+            Status::Failed => 2,
+            Status::Disabled => 3,
+        };
+        Self(rest * 2 + u8::from(recurring))
+    }
+
+    fn rest(self) -> Status {
+        [Status::Pending, Status::Success, Status::Failed, Status::Disabled]
+            [usize::from(self.0 / 2)]
+    }
+
+    fn recurring(self) -> bool {
+        self.0 % 2 == 1
+    }
+}
+
+/// The beginning of a spec's record, which is all that the roll wants of it.
+#[derive(Debug, Deserialize)]
+pub(super) struct SpecHead<'a> {
+    pub(super) id: JobId,
+    owner: &'a str,
+    name: &'a str,
+    #[serde(borrow)]
+    tags: Vec<&'a str>,
+    /// The number of the schedule's cadence, as it is encoded.
+    cadence: u32,
+}
+
+impl SpecHead<'_> {
+    const ONE_SHOT: u32 = 2;
+
+    fn recurring(&self) -> bool {
+        self.cadence != Self::ONE_SHOT
+    }
+}
+
+impl Roll {
+    /// A card for a job that is not on the roll yet, as far as its spec goes.
+    pub(super) fn draw(&mut self, head: &SpecHead<'_>) -> Card {
+        for tag in &head.tags {
+            self.tagged.entry((*tag).into()).or_default().insert(head.id);
+        }
+        let shelf = Shelf::of(Status::Pending, head.recurring());
+        Card { name: head.name.into(), next: None, owner: self.number_of(head.owner), shelf }
+    }
+
+    /// Puts cards on the empty roll, in the order of their ids: faster than one by one.
+    pub(super) fn fill(&mut self, cards: Vec<(JobId, Card)>) {
+        for (number, shelf) in self.shelves.iter_mut().enumerate() {
+            let on_shelf = cards.iter().filter(|(_, card)| usize::from(card.shelf.0) == number);
+            *shelf = on_shelf.map(|(job, _)| *job).collect();
+        }
+        self.cards = cards.into_iter().collect();
+    }
+
+    /// Adds a job.
+    pub(super) fn put(&mut self, job: &Job, due: Option<Timestamp>) {
+        let JobSpec { id, owner, name, tags, schedule, .. } = job.spec.as_ref();
+        for tag in tags {
+            self.tagged.entry(tag.clone()).or_default().insert(*id);
+        }
+        let one_shot = schedule.is_one_shot();
+        let shelf = Shelf::of(Status::at_rest(one_shot, &job.standing), !one_shot);
+        self.shelves[usize::from(shelf.0)].insert(*id);
+        let (next, owner) = (job.standing.next_slot, self.number_of(owner));
+        self.cards.insert(*id, Card { name: name.clone(), next, owner, shelf });
+        self.note(*id, &job.standing, due);
+    }
+
+    /// Says where the job of a drawn card stands.
+    pub(super) fn place(
+        &mut self,
+        job: JobId,
+        card: &mut Card,
+        standing: &Standing,
+        due: Option<Timestamp>,
+    ) {
+        card.next = standing.next_slot;
+        let recurring = card.shelf.recurring();
+        card.shelf = Shelf::of(Status::at_rest(!recurring, standing), recurring);
+        self.note(job, standing, due);
+    }
+
+    /// Follows a job that moved on, but was not edited.
+    pub(super) fn settle(&mut self, job: &Job, due: Option<Timestamp>) {
+        let id = job.spec.id;
+        let Some(card) = self.cards.get_mut(&id) else {
+            return;
+        };
+        card.next = job.standing.next_slot;
+        let recurring = card.shelf.recurring();
+        let shelf = Shelf::of(Status::at_rest(!recurring, &job.standing), recurring);
+        let before = std::mem::replace(&mut card.shelf, shelf);
+        if before != shelf {
+            self.shelves[usize::from(before.0)].remove(&id);
+            self.shelves[usize::from(shelf.0)].insert(id);
+        }
+        self.note(id, &job.standing, due);
+    }
+
+    /// Remembers what few jobs are: paused, or due at another time than their slot.
+    fn note(&mut self, job: JobId, standing: &Standing, due: Option<Timestamp>) {
+        set(&mut self.paused, job, standing.paused.is_some());
+        set(&mut self.off_due, job, standing.next_slot.is_some() && standing.next_slot != due);
+    }
+
+    /// Takes a job off, which had this spec.
+    pub(super) fn remove(&mut self, spec: &JobSpec) {
+        let job = spec.id;
+        if let Some(card) = self.cards.remove(&job) {
+            self.shelves[usize::from(card.shelf.0)].remove(&job);
+        }
+        for tag in &spec.tags {
+            if let Some(jobs) = self.tagged.get_mut(tag) {
+                jobs.remove(&job);
+                if jobs.is_empty() {
+                    self.tagged.remove(tag);
+                }
+            }
+        }
+        self.paused.remove(&job);
+        self.off_due.remove(&job);
+    }
+
+    pub(super) fn cards(&self) -> &BTreeMap<JobId, Card> {
+        &self.cards
+    }
+
+    pub(super) fn card(&self, job: JobId) -> Option<&Card> {
+        self.cards.get(&job)
+    }
+
+    pub(super) fn paused(&self) -> &BTreeSet<JobId> {
+        &self.paused
+    }
+
+    pub(super) fn off_due(&self) -> &BTreeSet<JobId> {
+        &self.off_due
+    }
+
+    /// The jobs that have this tag, if any has.
+    pub(super) fn tagged(&self, tag: &str) -> Option<&BTreeSet<JobId>> {
+        self.tagged.get(tag)
+    }
+
+    /// The sets of jobs that have one of these statuses at rest, and recur or not.
+    pub(super) fn shelves(
+        &self,
+        rest: Option<Status>,
+        recurring: Option<bool>,
+    ) -> Vec<&BTreeSet<JobId>> {
+        let wanted = |shelf: Shelf| {
+            rest.is_none_or(|rest| rest == shelf.rest())
+                && recurring.is_none_or(|recurring| recurring == shelf.recurring())
+        };
+        let shelves = (0..).map(Shelf).zip(&self.shelves);
+        shelves.filter(|(shelf, _)| wanted(*shelf)).map(|(_, jobs)| jobs).collect()
+    }
+
+    /// The number that stands for an owner.
+    fn number_of(&mut self, owner: &str) -> u32 {
+        if let Some(number) = self.owners.get(owner) {
+            return *number;
+        }
+        let number = u32::try_from(self.owners.len()).unwrap_or(u32::MAX);
+        self.owners.insert(owner.into(), number);
+        number
+    }
+
+    /// Whether the job of this card, of which this is alive, is asked for.
+    pub(super) fn matches(
+        &self,
+        filter: &JobFilter,
+        (job, card): (JobId, &Card),
+        live: &[&Execution],
+    ) -> bool {
+        let owner = filter.owner.as_ref().map(|owner| self.owners.get(owner));
+        filter.recurring.is_none_or(|recurring| recurring == card.shelf.recurring())
+            && owner.is_none_or(|owner| owner == Some(&card.owner))
+            && filter.spans(card.next)
+            && filter.paused.is_none_or(|paused| paused == self.paused.contains(&job))
+            && filter
+                .tag
+                .as_deref()
+                .is_none_or(|tag| self.tagged(tag).is_some_and(|jobs| jobs.contains(&job)))
+            && filter.name_prefix.as_deref().is_none_or(|prefix| card.name.starts_with(prefix))
+            && filter
+                .status
+                .is_none_or(|status| status == card.shelf.rest().with(live.iter().copied()))
+    }
+}
+
+fn set(jobs: &mut BTreeSet<JobId>, job: JobId, is_in: bool) {
+    if is_in {
+        jobs.insert(job);
+    } else if !jobs.is_empty() {
+        jobs.remove(&job);
+    }
+}

@@ -1,0 +1,106 @@
+//! Requests that come twice: done once, known again for a day, never mistaken for another.
+
+use chronos_core::JobSpec;
+use chronos_core::store::{Done, Error, Request};
+
+use crate::bench::{Bench, at, every, job_id, once};
+
+fn request(key: &str, body: &str) -> Request {
+    Request::new("ann", key, &[body.as_bytes()])
+}
+
+/// A second request comes with an id of its own.
+fn again() -> JobSpec {
+    JobSpec { id: job_id("twin"), ..every("a", 10) }
+}
+
+pub(crate) async fn the_same_request_makes_one_job(bench: &Bench) {
+    let request = request("k", "body");
+    let first = bench.create_job_once(every("a", 10), request, at(0)).await;
+    assert_eq!(first, Ok(Done { made: job_id("a"), again: false }));
+    let before = bench.answers().await;
+    let second = bench.create_job_once(again(), request, at(5)).await;
+    assert_eq!(second, Ok(Done { made: job_id("a"), again: true }));
+    before.assert_same(&bench.answers().await);
+    bench.delete_job(job_id("a"), at(6)).await.unwrap();
+    let third = bench.create_job_once(again(), request, at(7)).await;
+    assert_eq!(third, Ok(Done { made: job_id("a"), again: true }), "it does not come back");
+}
+
+pub(crate) async fn a_key_is_good_for_one_request(bench: &Bench) {
+    bench.create_job_once(every("a", 10), request("k", "body"), at(0)).await.unwrap();
+    let other = bench.create_job_once(again(), request("k", "other"), at(1)).await;
+    assert_eq!(other, Err(Error::RequestReused));
+    let run = bench.run_now_once(job_id("a"), request("k", "body"), at(1)).await;
+    assert_eq!(run, Err(Error::RequestReused));
+    let bobs = Request::new("bob", "k", &[b"other"]);
+    let bobs = bench.create_job_once(every("b", 10), bobs, at(1)).await;
+    assert_eq!(bobs, Ok(Done { made: job_id("b"), again: false }));
+    let others = bench.create_job_once(every("c", 10), request("l", "body"), at(1)).await;
+    assert_eq!(others, Ok(Done { made: job_id("c"), again: false }));
+}
+
+pub(crate) async fn a_request_is_known_over_restarts_and_forgotten_after_a_day(bench: &mut Bench) {
+    const DAY: i64 = 24 * 60 * 60;
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        let spec = once(name, 10 * DAY);
+        bench.create_job_once(spec, request(name, name), at(0)).await.unwrap();
+    }
+    bench.reopen().await;
+    for name in ["a", "f"] {
+        let spec = JobSpec { id: job_id("twin"), ..once(name, 10 * DAY) };
+        let known = bench.create_job_once(spec, request(name, name), at(DAY - 1)).await;
+        assert_eq!(known, Ok(Done { made: job_id(name), again: true }));
+    }
+    for (name, second) in [("g", DAY), ("h", DAY + 1), ("i", DAY + 2)] {
+        // The key of another request may be taken once that is forgotten.
+        let other = request(if name == "g" { "a" } else { name }, name);
+        let made = bench.create_job_once(once(name, 10 * DAY), other, at(second)).await;
+        assert_eq!(made, Ok(Done { made: job_id(name), again: false }));
+        let known = bench.create_job_once(again(), other, at(second)).await;
+        assert_eq!(known, Ok(Done { made: job_id(name), again: true }));
+    }
+}
+
+pub(crate) async fn the_same_request_makes_one_run(bench: &mut Bench) {
+    bench.create(every("a", 10)).await;
+    let request = request("k", "run a");
+    let first = bench.run_now_once(job_id("a"), request, at(1)).await.unwrap();
+    assert!(!first.again);
+    bench.reopen().await;
+    let second = bench.run_now_once(job_id("a"), request, at(2)).await.unwrap();
+    assert_eq!((second.made, second.again), (first.made, true));
+    assert_eq!(bench.rows(job_id("a")).await.len(), 1);
+}
+
+pub(crate) async fn what_is_refused_is_not_remembered(bench: &Bench) {
+    bench.create(every("a", 10)).await;
+    let taken = bench.create_job_once(again(), request("k", "body"), at(1)).await;
+    assert_eq!(taken, Err(Error::NameTaken("a".into())));
+    bench.delete_job(job_id("a"), at(2)).await.unwrap();
+    let made = bench.create_job_once(again(), request("k", "body"), at(3)).await;
+    assert_eq!(made, Ok(Done { made: job_id("twin"), again: false }));
+    let ghost = bench.run_now_once(job_id("ghost"), request("l", "run"), at(3)).await;
+    assert_eq!(ghost, Err(Error::NoSuchJob(job_id("ghost"))));
+}
+
+pub(crate) async fn requests_at_once_make_one_job(bench: &Bench) {
+    let request = request("k", "body");
+    let made = (0..8).map(|number| {
+        let store = bench.handle();
+        let spec = JobSpec { id: job_id(&format!("a{number}")), ..every("a", 10) };
+        tokio::spawn(async move { store.create_job_once(spec, request, at(0)).await })
+    });
+    let tasks: Vec<_> = made.collect();
+    let mut made = Vec::new();
+    for task in tasks {
+        made.push(task.await.unwrap());
+    }
+    made.sort_by_key(|done| done.as_ref().is_ok_and(|done| done.again));
+    let first = made[0].clone().unwrap();
+    assert!(!first.again);
+    for done in &made[1..] {
+        assert_eq!(*done, Ok(Done { again: true, ..first }));
+    }
+    assert_eq!(bench.jobs(None, 9).await.unwrap().len(), 1);
+}
