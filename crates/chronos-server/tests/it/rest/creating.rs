@@ -172,7 +172,7 @@ async fn every_field_that_is_wrong_is_named_with_what_is_accepted() {
         ),
         (with("payload", json!({})), "payload", "http targets"),
         (with("target", json!({"type": "handler", "name": "nobody"})), "target.name", "succeed"),
-        (with("target", json!({"type": "mail"})), "target.type", "http, handler"),
+        (with("target", json!({"type": "mail"})), "target.type", "http or handler"),
         (with("target", json!({"type": "http"})), "target.url", "https://"),
         (
             with("target", json!({"type": "http", "name": "x", "url": "http://a/"})),
