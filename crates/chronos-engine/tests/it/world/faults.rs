@@ -10,8 +10,8 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Error, Finish, Fired, Hold, Reaped, Renewal, Result, Stats,
-    Taker, Terms, WakeHook,
+    Claimed, Compacted, CompactionHook, Done, Error, Finish, Fired, Hold, JobCounts, JobFilter,
+    JobPage, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, WorkerId,
@@ -228,6 +228,41 @@ impl Store for Link {
 
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job> {
         self.inner.create_job(spec, now).await
+    }
+
+    async fn create_job_once(
+        &self,
+        spec: JobSpec,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        self.inner.create_job_once(spec, request, now).await
+    }
+
+    async fn find_jobs(
+        &self,
+        filter: &JobFilter,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<JobPage> {
+        self.inner.find_jobs(filter, after, limit).await
+    }
+
+    async fn count_jobs(&self) -> Result<JobCounts> {
+        self.inner.count_jobs().await
+    }
+
+    async fn run_now_once(
+        &self,
+        job: JobId,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<ExecutionId>> {
+        self.inner.run_now_once(job, request, now).await
+    }
+
+    async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution> {
+        self.inner.redrive(execution, now).await
     }
 
     async fn amend_job(
