@@ -74,9 +74,9 @@ fn describe(headers: &mut HeaderMap, context: &JobContext) -> Result<(), BadHead
 /// A trace that all attempts at a slot share, and a span for each of them.
 fn trace(context: &JobContext) -> String {
     let trace = context.idempotency_key().replace('-', "");
-    let id = context.execution_id();
-    let [_, _, _, _, _, _, span @ .., _, _] = id.as_bytes();
-    let span: String = span.iter().map(|byte| format!("{byte:02x}")).collect();
+    let attempt = context.execution_id().to_string().replace('-', "");
+    // The middle of the id tells attempts apart; it begins with the slot and ends with the job.
+    let span = &attempt[12..28];
     format!("00-{trace}-{span}-01")
 }
 

@@ -34,7 +34,7 @@ const NDJSON: &str = "application/x-ndjson";
 
 /// What became of a line.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Line {
+pub(super) struct LineAnswer {
     /// Which line it was, from 1.
     line: usize,
     /// 201 when the job was made, 200 when the same request had made it before, else why not.
@@ -57,7 +57,7 @@ pub(super) struct Line {
         description = "A job on each line, of at most 256 KiB; 32 MiB in all",
         example = json!("{\"target\":{\"type\":\"http\",\"url\":\"https://example.com/a\"}}")),
     responses(
-        (status = 200, description = "A line for each", body = Line, content_type = "application/x-ndjson"),
+        (status = 200, description = "A line for each", body = LineAnswer, content_type = "application/x-ndjson"),
         (status = "4XX", description = "Why not", body = Problem,
             content_type = "application/problem+json")))]
 pub(super) async fn create(
@@ -110,14 +110,14 @@ fn numbered(body: Body) -> impl Stream<Item = Result<(usize, Bytes), Problem>> {
 }
 
 /// Makes the job of one line.
-async fn make(api: &Api, caller: &Caller, line: usize, bytes: &[u8]) -> Line {
+async fn make(api: &Api, caller: &Caller, line: usize, bytes: &[u8]) -> LineAnswer {
     match try_make(api, caller, bytes).await {
         Ok((id, again)) => {
             let status = if again { StatusCode::OK } else { StatusCode::CREATED };
-            Line { line, status: status.as_u16(), id: Some(id), problem: None }
+            LineAnswer { line, status: status.as_u16(), id: Some(id), problem: None }
         }
         Err(problem) => {
-            Line { line, status: problem.status().as_u16(), id: None, problem: Some(problem) }
+            LineAnswer { line, status: problem.status().as_u16(), id: None, problem: Some(problem) }
         }
     }
 }

@@ -107,7 +107,7 @@ pub(super) struct Redrive {
 
 /// What became of dead letters.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Redriven {
+pub(super) struct Outcome {
     /// Those that are tried again.
     redriven: Vec<Again>,
     /// Those that are not, and why.
@@ -141,7 +141,7 @@ pub(super) struct Refused {
 /// wait behind each other where the job's overlap policy says so.
 #[utoipa::path(post, path = "/dead-letters/redrive", tag = "dead letters", request_body = Redrive,
     responses(
-        (status = 200, description = "What became of them", body = Redriven),
+        (status = 200, description = "What became of them", body = Outcome),
         (status = "4XX", description = "Why not", body = Problem,
             content_type = "application/problem+json")))]
 pub(super) async fn redrive(
@@ -150,7 +150,7 @@ pub(super) async fn redrive(
     body: Body<Redrive>,
 ) -> Result<Response, Problem> {
     let (dead, more) = asked_for(&api, &caller, body.value).await?;
-    let mut answer = Redriven { redriven: Vec::new(), refused: Vec::new(), more };
+    let mut answer = Outcome { redriven: Vec::new(), refused: Vec::new(), more };
     for id in dead {
         match again(&api, &caller, id).await {
             Ok(again) => answer.redriven.push(again),
@@ -177,13 +177,11 @@ async fn asked_for(
             }
             let mut read = Vec::with_capacity(ids.len());
             for (number, id) in ids.iter().enumerate() {
-                match id.parse() {
-                    Ok(id) => read.push(id),
-                    Err(_) => {
-                        let field = format!("ids[{number}]");
-                        return refused(FieldError::new(field, "it is no id; use an execution's"));
-                    }
-                }
+                let Ok(id) = id.parse() else {
+                    let field = format!("ids[{number}]");
+                    return refused(FieldError::new(field, "it is no id; use an execution's"));
+                };
+                read.push(id);
             }
             Ok((read, false))
         }
@@ -193,9 +191,8 @@ async fn asked_for(
                 let problem = format!("{limit} is not accepted; use 1 to {MOST}");
                 return refused(FieldError::new("limit", problem));
             }
-            let job = match job_id.map(|id| id.parse::<JobId>()).transpose() {
-                Ok(job) => job,
-                Err(_) => return refused(FieldError::new("job_id", "it is no id; use a job's")),
+            let Ok(job) = job_id.map(|id| id.parse::<JobId>()).transpose() else {
+                return refused(FieldError::new("job_id", "it is no id; use a job's"));
             };
             let (dead, rest) = find(api, caller, job, None, limit).await?;
             Ok((dead.iter().map(|dead| dead.id).collect(), rest.is_some()))

@@ -139,12 +139,12 @@ fn figures(
 /// The workers that are known.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Workers {
-    items: Vec<Worker>,
+    items: Vec<WorkerFigures>,
 }
 
 /// A node's executing side.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Worker {
+pub(super) struct WorkerFigures {
     worker_id: String,
     host: String,
     #[schema(value_type = String, format = DateTime)]
@@ -164,7 +164,7 @@ pub(super) struct Worker {
 #[utoipa::path(get, path = "/monitoring/workers", tag = "monitoring",
     responses((status = 200, description = "The workers", body = Workers)))]
 pub(super) async fn workers(State(api): State<Api>, _: Caller) -> Response {
-    let worker = api.service.worker().await.map(|worker| Worker {
+    let worker = api.service.worker().await.map(|worker| WorkerFigures {
         worker_id: worker.id.to_string(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         started_at: worker.started_at,

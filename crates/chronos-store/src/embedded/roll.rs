@@ -90,8 +90,9 @@ impl Roll {
         for tag in &head.tags {
             self.tagged.entry((*tag).into()).or_default().insert(head.id);
         }
-        let shelf = Shelf::of(Status::Pending, head.recurring());
-        Card { name: head.name.into(), next: None, owner: self.number_of(head.owner), shelf }
+        let owner = self.number_of(head.owner);
+        let place = Shelf::of(Status::Pending, head.recurring());
+        Card { name: head.name.into(), next: None, owner, shelf: place }
     }
 
     /// Puts cards on the empty roll, in the order of their ids: faster than one by one.
@@ -110,10 +111,10 @@ impl Roll {
             self.tagged.entry(tag.clone()).or_default().insert(*id);
         }
         let one_shot = schedule.is_one_shot();
-        let shelf = Shelf::of(Status::at_rest(one_shot, &job.standing), !one_shot);
-        self.shelves[usize::from(shelf.0)].insert(*id);
+        let place = Shelf::of(Status::at_rest(one_shot, &job.standing), !one_shot);
+        self.shelves[usize::from(place.0)].insert(*id);
         let (next, owner) = (job.standing.next_slot, self.number_of(owner));
-        self.cards.insert(*id, Card { name: name.clone(), next, owner, shelf });
+        self.cards.insert(*id, Card { name: name.clone(), next, owner, shelf: place });
         self.note(*id, &job.standing, due);
     }
 
@@ -139,11 +140,11 @@ impl Roll {
         };
         card.next = job.standing.next_slot;
         let recurring = card.shelf.recurring();
-        let shelf = Shelf::of(Status::at_rest(!recurring, &job.standing), recurring);
-        let before = std::mem::replace(&mut card.shelf, shelf);
-        if before != shelf {
+        let place = Shelf::of(Status::at_rest(!recurring, &job.standing), recurring);
+        let before = std::mem::replace(&mut card.shelf, place);
+        if before != place {
             self.shelves[usize::from(before.0)].remove(&id);
-            self.shelves[usize::from(shelf.0)].insert(id);
+            self.shelves[usize::from(place.0)].insert(id);
         }
         self.note(id, &job.standing, due);
     }

@@ -20,12 +20,12 @@ pub(crate) struct Execution {
     /// When it may begin: the slot, later by jitter or by the delay of a retry.
     #[schema(value_type = String, format = DateTime)]
     run_at: Timestamp,
-    /// QUEUED, RUNNING, SUCCESS, FAILED, TIMED_OUT, STUCK, CANCELLED or SKIPPED.
+    /// `QUEUED`, `RUNNING`, `SUCCESS`, `FAILED`, `TIMED_OUT`, `STUCK`, `CANCELLED` or `SKIPPED`.
     #[schema(example = "SUCCESS")]
     status: &'static str,
     /// Why it was skipped, cancelled or asked to stop.
     reason: Option<String>,
-    /// schedule, catch_up or manual.
+    /// `schedule`, `catch_up` or `manual`.
     #[schema(example = "schedule")]
     trigger: &'static str,
     /// Which attempt at the slot it is, from 1.

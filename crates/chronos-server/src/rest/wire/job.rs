@@ -16,9 +16,9 @@ use crate::seconds::Seconds;
 pub(crate) struct Job {
     #[schema(format = "uuid")]
     id: String,
-    /// Grows with every edit; the ETag of the job.
+    /// Grows with every edit; the `ETag` of the job.
     version: u64,
-    /// PENDING, RUNNING, RETRY_PENDING, SUCCESS, FAILED or DISABLED.
+    /// `PENDING`, `RUNNING`, `RETRY_PENDING`, `SUCCESS`, `FAILED` or `DISABLED`.
     #[schema(example = "PENDING")]
     status: &'static str,
     #[serde(flatten)]

@@ -114,7 +114,7 @@ fn hostile() -> Vec<Vec<u8>> {
     };
     let deep = |open: &str, close: &str| format!("{}{}", open.repeat(20_000), close.repeat(20_000));
     let mut bodies: Vec<Vec<u8>> = [
-        "".into(),
+        String::new(),
         "null".into(),
         "[]".into(),
         "0".into(),

@@ -1,10 +1,10 @@
 //! Switching jobs off and on.
 
-use chronos_core::JobSpec;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::{Change, Ending};
 use chronos_core::policy::OverlapPolicy;
 use chronos_core::store::{Error, Renewal};
+use chronos_core::{Execution, JobSpec};
 
 use crate::bench::{Bench, at, every, job_id, once, terms};
 
@@ -17,7 +17,7 @@ pub(crate) async fn a_disabled_job_has_no_slots_and_nothing_of_it_runs_on(bench:
     assert!(!job.standing.enabled);
     assert_eq!((job.standing.next_slot, job.spec.version), (None, 1));
     assert_eq!(bench.fire(100).await.planned.len(), 0);
-    let rows: Vec<_> = bench.rows(job_id("a")).await.iter().map(|row| row.status()).collect();
+    let rows: Vec<_> = bench.rows(job_id("a")).await.iter().map(Execution::status).collect();
     assert_eq!(rows, ["SKIPPED", "CANCELLED", "RUNNING"]);
     bench.reopen().await;
     let asked = Renewal::CancelRequested(CancelCause::User);
