@@ -215,8 +215,8 @@ mod tests {
             ("{\"inner\": {\"size\": \"1\"}}", "inner.size", "a whole number, 0 or more"),
             ("{\"inner\": {\"size\": -1}}", "inner.size", "-1"),
             ("{\"inner\": {\"size\": 1.5}}", "inner.size", "1.5"),
-            ("{\"inner\": {\"size\": 1, \"x\": 1}}", "inner.x", "size, note"),
-            ("{\"inner\": {\"size\": 1}, \"x\": 1}", "x", "inner, list"),
+            ("{\"inner\": {\"size\": 1, \"x\": 1}}", "inner.x", "size or note"),
+            ("{\"inner\": {\"size\": 1}, \"x\": 1}", "x", "inner or list"),
             ("{\"inner\": {\"size\": 1}, \"list\": [1, \"a\"]}", "list[1]", "a whole number"),
         ] {
             let problem = refused(text);
