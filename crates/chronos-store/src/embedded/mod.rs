@@ -9,7 +9,7 @@ mod executions;
 mod index;
 mod jobs;
 mod keys;
-mod record;
+pub(crate) mod record;
 mod state;
 mod step;
 mod syncer;
