@@ -187,7 +187,7 @@ impl Shared {
         let most = limit.min(JOBS_PER_STEP);
         let query = self.sql.due_lock.query().bind(time(from.0)).bind(from.1);
         let query = query.bind(time(step.now)).bind(self.aside()).bind(rows_up_to(most));
-        let rows = query.fetch_all(&mut *connection).await?;
+        let rows = if most > 0 { query.fetch_all(&mut *connection).await? } else { Vec::new() };
         let rows: Result<Vec<StandingRow>> =
             rows.iter().map(|row| standing(&mut Fields::of(row))).collect();
         let rows = rows?;

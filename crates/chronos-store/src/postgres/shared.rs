@@ -170,6 +170,12 @@ impl Shared {
     }
 
     pub(super) async fn fetch_from(&self, pool: &PgPool, query: Bound) -> Outcome<Vec<PgRow>> {
+        if self.config.pooler {
+            // What a session keeps to must be said in each transaction.
+            let mut session = Session::begin(pool, &self.begin).await?;
+            let rows = self.in_time(async { Ok(query.fetch_all(&mut *session).await?) }).await;
+            return self.end(session, rows).await;
+        }
         let mut session = Session::bare(pool).await?;
         let rows = self.in_time(async { Ok(query.fetch_all(&mut *session).await?) }).await?;
         session.give_back();
@@ -235,9 +241,19 @@ impl Shared {
     }
 }
 
-/// A server that loses its client gives up its locks soon, and a client is told soon that it was lost.
-const SESSION: [(&str, &str); 4] = [
+/// What every session of ours keeps to. A server that loses its client gives up its locks soon. And every
+/// statement finds its rows by an index, one after the other: what PostgreSQL knows of a queue that empties
+/// and fills is always old, and by it reading a whole table to find a few rows may look cheap.
+const SESSION: [(&str, &str); 6] = [
     ("idle_in_transaction_session_timeout", "15000"),
+    ("jit", "off"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("plan_cache_mode", "force_generic_plan"),
+];
+/// What tells a server early that its client is lost.
+const KEEPALIVE: [(&str, &str); 3] = [
     ("tcp_keepalives_idle", "10"),
     ("tcp_keepalives_interval", "5"),
     ("tcp_user_timeout", "20000"),
@@ -253,7 +269,8 @@ pub(super) fn connect_options(
         return Ok(options.statement_cache_capacity(0));
     }
     let timeout = config.statement_timeout.as_millis().to_string();
-    Ok(options.options(SESSION).options([("statement_timeout", timeout)]))
+    let options = options.options(SESSION).options(KEEPALIVE);
+    Ok(options.options([("statement_timeout", timeout)]))
 }
 
 fn begin_words(config: &PostgresConfig) -> String {
@@ -261,8 +278,9 @@ fn begin_words(config: &PostgresConfig) -> String {
     if config.pooler {
         let timeout = config.statement_timeout.as_millis();
         words += &format!("; SET LOCAL statement_timeout = {timeout}");
-        let (name, value) = SESSION[0];
-        words += &format!("; SET LOCAL {name} = {value}");
+        for (name, value) in SESSION {
+            words += &format!("; SET LOCAL {name} = {value}");
+        }
     }
     words
 }

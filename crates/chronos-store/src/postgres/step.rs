@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use chronos_core::audit::Decision;
 use chronos_core::execution::State;
@@ -220,20 +221,29 @@ impl Step {
         written.into_iter().partition(|execution| !self.on_file.contains(&execution.id))
     }
 
-    /// The earliest time at which one of the jobs that the step changed is due.
+    /// The earliest time at which a job is due of which others may not know. Those are the jobs that the
+    /// step moved, and those that come due about now: a planner passes over what the step has locked.
     pub(super) fn earliest_due(&self) -> Option<Timestamp> {
-        let changed = self.desks.values().filter(|desk| desk.changed);
-        let moved = changed.filter(|desk| desk.due_at() != desk.row.due);
-        moved.filter_map(Desk::due_at).chain(self.created_due).min()
+        let soon = self.now.after(SOON);
+        let news = self.desks.values().filter_map(|desk| {
+            desk.due_at().filter(|due| *due <= soon || Some(*due) != desk.row.due)
+        });
+        news.chain(self.created_due).min()
     }
 
-    /// The earliest time at which one of the executions that the step queued may begin.
+    /// The earliest time at which an execution may begin of which others may not know: one that the step
+    /// queued, or one that a worker may have passed over because the step has locked it.
     pub(super) fn earliest_ready(&self) -> Option<Timestamp> {
-        let queued = self.put.iter().filter_map(|id| self.live(*id));
-        let ready = queued.filter(|it| matches!(it.state, State::Queued { held: false }));
-        ready.map(|execution| execution.run_at).min()
+        let soon = self.now.after(SOON);
+        let live = self.desks.values().flat_map(|desk| &desk.live);
+        let ready = live.filter(|it| matches!(it.state, State::Queued { held: false }));
+        let news = ready.filter(|it| it.run_at <= soon || self.put.contains(&it.id));
+        news.map(|execution| execution.run_at).min()
     }
 }
+
+/// A step is over within this time.
+const SOON: Duration = Duration::from_secs(2);
 
 /// When and how a running execution is taken from its worker.
 pub(super) fn expiry(execution: &Execution) -> Option<(Timestamp, Ending)> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_core::plan::Ending;
+use chronos_core::store::Terms;
 use chronos_core::{Store, Timestamp};
 use chronos_store::{PostgresConfig, PostgresStore};
 
@@ -24,12 +25,11 @@ fn partitions(schema: &Schema, table: &str) -> Vec<String> {
 /// Runs the job once at an instant.
 async fn run_at(store: &dyn Store, now: Timestamp) {
     store.run_now(job_id("a"), now).await.unwrap();
-    let claimed = store.claim(&worker("w"), chronos_core::store::Terms { now, ..terms(0) }, 9);
-    let hold = claimed.await.unwrap().claims[0].hold;
-    let end = finish(hold, Ending::Success, 0);
-    let mut ends = vec![end];
-    ends[0].report.at = now;
-    store.finish(ends, now).await.unwrap();
+    let terms = Terms { now, ..terms(0) };
+    let claimed = store.claim(&worker("w"), terms, 9).await.unwrap();
+    let mut end = finish(claimed.claims[0].hold, Ending::Success, 0);
+    end.report.at = now;
+    store.finish(vec![end], now).await.unwrap();
 }
 
 #[tokio::test]
