@@ -11,10 +11,7 @@ pub(crate) enum User {
     /// Whoever runs the tests.
     Own,
     /// Another one, because whoever runs the tests is root.
-    Other {
-        uid: u32,
-        gid: u32,
-    },
+    Other { uid: u32, gid: u32 },
 }
 
 impl User {

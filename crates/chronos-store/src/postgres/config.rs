@@ -75,6 +75,11 @@ impl PostgresConfig {
         if !begins || !goes_on || reserved || self.schema.len() > Self::MAX_SCHEMA {
             return Err(OpenError::Schema { given: self.schema.clone() });
         }
+        if !["postgres://", "postgresql://"].iter().any(|scheme| self.url.starts_with(scheme)) {
+            let problem =
+                "it does not begin with postgres://; use postgres://USER@HOST:PORT/DATABASE";
+            return Err(OpenError::Setting { field: "the database address", problem });
+        }
         if self.connections == 0 {
             return Err(OpenError::Setting {
                 field: "connections",

@@ -1,5 +1,6 @@
 //! The verbs about executions: claimed, held, ended, reaped and cancelled.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, Report, State};
@@ -22,6 +23,9 @@ use super::values::{
 const CLAIMS_PER_STEP: usize = 4_096;
 /// Executions that one step may reap.
 const REAPED_PER_STEP: usize = 1_024;
+
+/// One reaping in so many looks at every lease.
+const WHOLE_LOOKS: u32 = 8;
 
 /// The least time after an instant.
 fn just_after(at: Timestamp) -> Timestamp {
@@ -196,6 +200,10 @@ impl Shared {
     }
 
     pub(super) async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped> {
+        if self.reaps.fetch_add(1, Ordering::Relaxed).is_multiple_of(WHOLE_LOOKS) {
+            // A lease below the horizon is that of a node whose clock is far behind.
+            self.horizons.reap.lower(Timestamp::MIN);
+        }
         let look = self.horizons.reap.look();
         let most = limit.min(REAPED_PER_STEP);
         let found = self.find_expired(look.from, now, most).await?;

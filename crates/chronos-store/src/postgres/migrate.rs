@@ -1,5 +1,7 @@
 //! Migrations: the schema goes forward, one numbered file after the other, each whole or not at all.
 
+use std::time::Duration;
+
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
@@ -14,6 +16,18 @@ const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_jobs_and_executions
 /// waits stands still.
 const LOCK_TIMEOUT: &str = "3s";
 
+const TRIES: u32 = 20;
+/// Those who queued up behind the migration go first.
+const BETWEEN_TRIES: Duration = Duration::from_millis(500);
+
+/// Whether a table was in use for longer than a migration waits.
+fn is_busy(error: &OpenError) -> bool {
+    let (OpenError::Database(error) | OpenError::Migration { error, .. }) = error else {
+        return false;
+    };
+    error.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref() == Some("55P03")
+}
+
 /// Brings the schema up to date; says how many migrations that took. Whoever comes second waits for the
 /// first and finds nothing left to do.
 pub(super) async fn migrate(options: &PgConnectOptions, schema: &str) -> Result<usize, OpenError> {
@@ -24,11 +38,17 @@ pub(super) async fn migrate(options: &PgConnectOptions, schema: &str) -> Result<
 }
 
 async fn migrate_on(connection: &mut PgConnection, schema: &str) -> Result<usize, OpenError> {
-    let mut done = 0;
+    let (mut done, mut refused) = (0, 0);
     // Most starts find everything in place, and need no lock to see it.
     while version(connection, schema).await? < MIGRATIONS.len() {
-        if next(connection, schema).await? {
-            done += 1;
+        match next(connection, schema).await {
+            Ok(true) => done += 1,
+            Ok(false) => {}
+            Err(error) if is_busy(&error) && refused < TRIES => {
+                refused += 1;
+                tokio::time::sleep(BETWEEN_TRIES).await;
+            }
+            Err(error) => return Err(error),
         }
     }
     Ok(done)
@@ -38,6 +58,9 @@ async fn migrate_on(connection: &mut PgConnection, schema: &str) -> Result<usize
 async fn next(connection: &mut PgConnection, schema: &str) -> Result<bool, OpenError> {
     let failed = OpenError::Database;
     let mut step = connection.begin().await.map_err(failed)?;
+    // Another migration is waited for, however long it takes.
+    let patient = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0";
+    sqlx::raw_sql(patient).execute(&mut *step).await.map_err(failed)?;
     // Schemas of one database are migrated one after the other, too: making one twice at once fails.
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
         .bind(lock_key("", "migrations"))
@@ -45,7 +68,7 @@ async fn next(connection: &mut PgConnection, schema: &str) -> Result<bool, OpenE
         .await
         .map_err(failed)?;
     let prepare = format!(
-        "SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'; SET LOCAL statement_timeout = 0; \
+        "SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'; \
          CREATE SCHEMA IF NOT EXISTS {schema}; \
          CREATE TABLE IF NOT EXISTS {schema}.schema_migrations \
          (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"

@@ -79,6 +79,8 @@ pub(super) struct Shared {
     chance: RandomState,
     /// How many connections are tried before they are used, because one was found dead.
     suspects: Arc<AtomicU32>,
+    /// Counts reapings.
+    pub(super) reaps: AtomicU32,
 }
 
 /// Counts one down; says whether there was one.
@@ -116,6 +118,7 @@ impl Shared {
             begin: begin_words(&config),
             chance: RandomState::new(),
             suspects,
+            reaps: AtomicU32::new(0),
             options,
             config,
         })
@@ -263,7 +266,8 @@ pub(super) fn connect_options(
     config: &PostgresConfig,
 ) -> std::result::Result<PgConnectOptions, OpenError> {
     let options: PgConnectOptions = config.url.parse().map_err(OpenError::Url)?;
-    let options = options.application_name("chronos");
+    let named = options.get_application_name().is_some();
+    let options = if named { options } else { options.application_name("chronos") };
     if config.pooler {
         // Poolers refuse startup options, and statements are prepared on somebody else's connection.
         return Ok(options.statement_cache_capacity(0));

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chronos_core::Timestamp;
 use chronos_core::store::{Result, Wake};
 use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::task::AbortHandle;
@@ -128,10 +127,6 @@ impl Shared {
         };
         let fields = &mut Fields::of(&row);
         let (due, ready) = (fields.maybe_time()?, fields.maybe_time()?);
-        let reap: Option<Timestamp> = fields.maybe_time()?;
-        if let Some(reap) = reap {
-            self.horizons.reap.lower(reap);
-        }
         self.hear(News { due, ready, cancel: false });
         Ok(())
     }

@@ -28,7 +28,7 @@ conformance!(fjall, crate::disk::engine::fjall, 40);
 conformance!(rocksdb, crate::disk::engine::rocksdb, 40);
 // Histories on PostgreSQL are fewer: each step is a dozen transactions.
 #[cfg(feature = "postgres")]
-conformance!(on_postgres, crate::postgres::fresh, 24);
+conformance!(on_postgres, crate::postgres::fresh, 12);
 
 kv_conformance!(memory_kv, chronos_store::kv::MemoryKv::new);
 #[cfg(feature = "fjall")]

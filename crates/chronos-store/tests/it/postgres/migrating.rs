@@ -15,7 +15,8 @@ async fn five_openers_at_once_migrate_once() {
     for opener in openers.collect::<Vec<_>>() {
         migrations += opener.await.unwrap();
     }
-    let applied: usize = schema.psql("SELECT count(*) FROM chronos.schema_migrations").parse().unwrap();
+    let applied: usize =
+        schema.psql("SELECT count(*) FROM chronos.schema_migrations").parse().unwrap();
     assert_eq!(migrations, applied);
     assert_eq!(postgres::migrate(&schema.config()).await.unwrap(), 0);
 }
@@ -35,7 +36,8 @@ async fn a_schema_of_a_newer_program_is_refused() {
 async fn a_migration_that_breaks_off_leaves_nothing_and_can_be_resumed() {
     let schema = fresh().await;
     // The last of the tables that the migration makes is in its way.
-    schema.psql("CREATE SCHEMA IF NOT EXISTS chronos.x".replace("chronos.x", &schema.name).as_str());
+    schema
+        .psql("CREATE SCHEMA IF NOT EXISTS chronos.x".replace("chronos.x", &schema.name).as_str());
     schema.psql("CREATE TABLE chronos.audit (what text)");
     let broken = postgres::migrate(&schema.config()).await.unwrap_err();
     assert!(matches!(broken, OpenError::Migration { number: 1, .. }), "{broken}");

@@ -49,9 +49,11 @@ async fn every_day_has_a_partition_of_its_own() {
     let counted = schema.psql("SELECT count(*) FROM chronos.job_executions_20261117");
     assert_eq!(counted, "1");
     // People find both kinds under the names they know.
-    let seen = schema.psql("SELECT status, retry_number, worker_id FROM chronos.executions LIMIT 1");
+    let seen =
+        schema.psql("SELECT status, retry_number, worker_id FROM chronos.executions LIMIT 1");
     assert_eq!(seen, "SUCCESS|0|w");
-    let seen = schema.psql("SELECT name, status, is_recurring, enabled, retry_count FROM chronos.jobs");
+    let seen =
+        schema.psql("SELECT name, status, is_recurring, enabled, retry_count FROM chronos.jobs");
     assert_eq!(seen, "a|PENDING|t|t|0");
 }
 
