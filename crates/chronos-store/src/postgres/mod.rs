@@ -22,6 +22,7 @@ mod shared;
 mod specs;
 mod statements;
 mod step;
+mod syncer;
 mod tasks;
 mod values;
 mod wake;
@@ -211,9 +212,8 @@ impl Store for PostgresStore {
         self.shared.ready().await
     }
 
-    /// Nothing is left to do: a verb answers once its transaction is durable.
     async fn flush(&self) -> Result<()> {
-        self.shared.ready().await
+        self.shared.flush().await
     }
 
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {

@@ -44,6 +44,11 @@ impl Session {
         self.end("COMMIT").await
     }
 
+    /// Commits without waiting for the disk; the caller does that.
+    pub(super) async fn commit_before_sync(mut self) -> Outcome<()> {
+        self.end("SET LOCAL synchronous_commit = off; COMMIT").await
+    }
+
     /// Undoes everything. A connection that cannot even do this is dropped.
     pub(super) async fn roll_back(mut self) -> Outcome<()> {
         self.end("ROLLBACK").await

@@ -22,6 +22,7 @@ use super::session::Session;
 use super::specs::Specs;
 use super::statements::{Bound, Statements};
 use super::step::Step;
+use super::syncer::Syncer;
 use super::values::uuids;
 use super::wake::Wakes;
 
@@ -42,7 +43,7 @@ macro_rules! step {
                         Ok(value)
                     };
                     let outcome = shared.in_time(work).await;
-                    shared.end(session, outcome).await
+                    shared.end_step(session, outcome, &step).await
                 }
                 Err(fault) => Err(fault),
             };
@@ -79,6 +80,7 @@ pub(super) struct Shared {
     chance: RandomState,
     /// How many connections are tried before they are used, because one was found dead.
     suspects: Arc<AtomicU32>,
+    pub(super) syncer: Syncer,
     /// Counts reapings.
     pub(super) reaps: AtomicU32,
 }
@@ -118,13 +120,36 @@ impl Shared {
             begin: begin_words(&config),
             chance: RandomState::new(),
             suspects,
+            syncer: Syncer::default(),
             reaps: AtomicU32::new(0),
             options,
             config,
         })
     }
 
-    /// Ends a try of a step: its transaction is committed, or nothing of it happened.
+    /// Ends a try of a step. One that decided something lets the next one number its decisions before its
+    /// own are durable, and answers once they are.
+    pub(super) async fn end_step<T>(
+        &self,
+        session: Session,
+        outcome: Outcome<T>,
+        step: &Step,
+    ) -> Outcome<T> {
+        if outcome.is_err() || step.events.is_empty() {
+            return self.end(session, outcome).await;
+        }
+        self.in_time(session.commit_before_sync()).await?;
+        // It has happened, so nothing that goes wrong from here on is a reason to try it again.
+        self.synced().await.map_err(|fault| Fault::Answer(fault.into_error()))?;
+        outcome
+    }
+
+    /// Makes everything acknowledged durable, which it is.
+    pub(super) async fn flush(&self) -> Result<()> {
+        self.synced().await.map_err(|fault| self.noted(fault))
+    }
+
+    /// Ends a transaction: it is committed, or nothing of it happened.
     pub(super) async fn end<T>(&self, session: Session, outcome: Outcome<T>) -> Outcome<T> {
         match outcome {
             Ok(value) => {

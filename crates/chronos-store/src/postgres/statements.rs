@@ -61,5 +61,5 @@ statements! {
     ready ready_claim ready_next reap_find reap_next renew
     spec_delete spec_insert spec_update specs_read
     standing_amend standing_insert standings_delete standings_update stats
-    table_find table_size tokens_take
+    sync table_find table_size tokens_take
 }
