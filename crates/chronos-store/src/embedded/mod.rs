@@ -10,7 +10,7 @@ mod index;
 mod jobs;
 mod keys;
 mod ready;
-mod record;
+pub(crate) mod record;
 mod state;
 mod step;
 mod syncer;

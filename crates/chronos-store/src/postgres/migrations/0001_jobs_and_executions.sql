@@ -1,0 +1,227 @@
+-- Jobs, what lives of them, what is over, and what was decided.
+-- In these files `chronos.` stands for the schema that the configuration names.
+
+-- Names the spec that is in force, so that a node may keep decoded specs in memory.
+CREATE SEQUENCE chronos.revisions;
+
+-- Fencing tokens: each larger than every one handed out before it.
+CREATE SEQUENCE chronos.tokens;
+
+CREATE TABLE chronos.quiet_hours_policies (
+    id uuid PRIMARY KEY,
+    policy json NOT NULL
+);
+
+-- What users asked for. Written by people, read when a node meets a job for the first time.
+CREATE TABLE chronos.job_specs (
+    id uuid PRIMARY KEY,
+    created_by text NOT NULL,
+    name text NOT NULL,
+    version bigint NOT NULL CHECK (version >= 1),
+    schedule_type text NOT NULL,
+    cron_expression text,
+    timezone text,
+    interval_seconds bigint,
+    max_retry integer NOT NULL CHECK (max_retry >= 0),
+    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    -- The body of an http target, byte for byte; the spec is kept without it.
+    payload bytea,
+    quiet_hours_policy_id uuid,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    spec json NOT NULL,
+    CONSTRAINT job_specs_name_is_unique UNIQUE (created_by, name),
+    CONSTRAINT job_specs_policy_exists
+        FOREIGN KEY (quiet_hours_policy_id) REFERENCES chronos.quiet_hours_policies (id),
+    CONSTRAINT job_specs_schedule CHECK (CASE schedule_type
+        WHEN 'one_shot' THEN num_nonnulls(cron_expression, timezone, interval_seconds) = 0
+        WHEN 'interval' THEN interval_seconds > 0 AND cron_expression IS NULL
+        WHEN 'cron' THEN interval_seconds IS NULL AND num_nulls(cron_expression, timezone) = 0
+        ELSE false END)
+);
+CREATE INDEX job_specs_policy ON chronos.job_specs (quiet_hours_policy_id)
+    WHERE quiet_hours_policy_id IS NOT NULL;
+
+-- Where jobs stand. Its row is the job's lock: whoever decides about a job holds it. Rewritten with
+-- every slot and every run, so it is narrow, and no column that a run changes is indexed.
+CREATE TABLE chronos.job_standings (
+    id uuid PRIMARY KEY,
+    revision bigint NOT NULL,
+    -- A deleted job keeps its lock until its last execution is over.
+    deleted boolean NOT NULL,
+    enabled boolean NOT NULL,
+    status text NOT NULL,
+    max_execution_us bigint,
+    due_at timestamptz,
+    next_execution_time timestamptz,
+    last_slot timestamptz,
+    deferred_until timestamptz,
+    paused_since timestamptz,
+    pause_note text,
+    retry_count integer NOT NULL,
+    fired bigint NOT NULL,
+    manual bigint NOT NULL,
+    succeeded bigint NOT NULL,
+    failed bigint NOT NULL,
+    skipped bigint NOT NULL,
+    failed_in_a_row bigint NOT NULL,
+    last_run_at timestamptz,
+    last_duration_ms double precision,
+    last_error text,
+    last_skip_at timestamptz,
+    last_skip_reason text,
+    -- The ids of the executions that wait or run, sixteen bytes each. An index of live executions by
+    -- job would hold an entry for every one that ever lived, for as long as any session elsewhere
+    -- keeps an old snapshot.
+    live bytea NOT NULL,
+    CONSTRAINT job_standings_status
+        CHECK (status IN ('PENDING', 'RUNNING', 'SUCCESS', 'FAILED', 'DISABLED')),
+    CONSTRAINT job_standings_due CHECK (due_at IS NULL OR (enabled AND NOT deleted)),
+    CONSTRAINT job_standings_live CHECK (length(live) % 16 = 0 AND (live <> '' OR NOT deleted))
+) WITH (
+    fillfactor = 60,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 2000,
+    autovacuum_vacuum_cost_delay = 0
+);
+CREATE INDEX job_standings_due_at ON chronos.job_standings (due_at, id) WHERE due_at IS NOT NULL;
+CREATE INDEX job_standings_paused ON chronos.job_standings (id) WHERE paused_since IS NOT NULL;
+
+-- What an execution of a job wants the next one to find.
+CREATE TABLE chronos.checkpoints (
+    job_id uuid PRIMARY KEY REFERENCES chronos.job_specs (id) ON DELETE CASCADE,
+    checkpoint bytea NOT NULL
+);
+
+-- Executions that wait or run. A row is written when its slot fires, when a worker takes it, when that
+-- worker renews it, and deleted when it is over.
+CREATE TABLE chronos.live_executions (
+    id uuid PRIMARY KEY,
+    job_id uuid NOT NULL,
+    scheduled_for timestamptz NOT NULL,
+    run_at timestamptz NOT NULL,
+    trigger text NOT NULL,
+    manual_number bigint,
+    attempt integer NOT NULL,
+    retry_number integer NOT NULL,
+    lost integer NOT NULL,
+    -- The highest goes first.
+    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    -- Waits for an earlier run or for the end of a pause.
+    held boolean NOT NULL,
+    worker_id text,
+    token bigint,
+    started_at timestamptz,
+    last_heartbeat_at timestamptz,
+    expires_at timestamptz,
+    deadline timestamptz,
+    -- When it is taken from a worker that neither renews nor stops.
+    reap_at timestamptz,
+    cancel text,
+    CONSTRAINT live_executions_runs_or_waits CHECK (CASE
+        WHEN token IS NULL
+        THEN num_nonnulls(worker_id, started_at, last_heartbeat_at, expires_at, deadline, reap_at, cancel) = 0
+        ELSE NOT held
+            AND num_nulls(worker_id, started_at, last_heartbeat_at, expires_at, reap_at) = 0 END)
+) WITH (
+    fillfactor = 80,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 2000,
+    autovacuum_vacuum_cost_delay = 0
+);
+CREATE INDEX live_executions_ready ON chronos.live_executions (priority, run_at, id)
+    WHERE token IS NULL AND NOT held;
+CREATE INDEX live_executions_reap_at ON chronos.live_executions (reap_at, id)
+    WHERE reap_at IS NOT NULL;
+
+-- Executions that are over. Only ever added to; retention drops whole days.
+CREATE TABLE chronos.job_executions (
+    recorded_at timestamptz NOT NULL,
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    -- The last bytes of both ids: one index leads to an execution from its own id and from its job's.
+    tag integer NOT NULL,
+    scheduled_for timestamptz NOT NULL,
+    run_at timestamptz NOT NULL,
+    trigger text NOT NULL,
+    manual_number bigint,
+    attempt integer NOT NULL,
+    retry_number integer NOT NULL,
+    lost integer NOT NULL,
+    priority smallint NOT NULL,
+    status text NOT NULL,
+    worker_id text,
+    token bigint,
+    started_at timestamptz,
+    finished_at timestamptz NOT NULL,
+    duration_ms double precision,
+    response_code integer,
+    response_ms double precision,
+    response_body bytea,
+    response_truncated boolean,
+    error text,
+    retryable boolean,
+    retry_after_ms double precision,
+    reason text,
+    note text,
+    log text,
+    dead_letter boolean NOT NULL,
+    CONSTRAINT job_executions_status
+        CHECK (status IN ('SUCCESS', 'FAILED', 'TIMED_OUT', 'STUCK', 'CANCELLED', 'SKIPPED'))
+) PARTITION BY RANGE (recorded_at);
+CREATE INDEX job_executions_tag ON chronos.job_executions (tag, id);
+CREATE INDEX job_executions_dead_letter ON chronos.job_executions (id) WHERE dead_letter;
+
+-- What was decided: one row for each step, with all its decisions. Rows are filed in the order of their
+-- numbers and never at an earlier time than the one before, so the newest is in the newest partition.
+CREATE TABLE chronos.audit (
+    filed_at timestamptz NOT NULL,
+    first bigint NOT NULL CHECK (first >= 1),
+    last bigint NOT NULL,
+    decisions bytea NOT NULL,
+    CHECK (first <= last)
+) PARTITION BY RANGE (filed_at);
+ALTER TABLE chronos.audit ALTER COLUMN decisions SET STORAGE EXTERNAL;
+CREATE INDEX audit_last ON chronos.audit (last);
+
+-- Workers as they last described themselves. For display alone: nothing is decided by it.
+CREATE TABLE chronos.workers (
+    id text PRIMARY KEY,
+    host text NOT NULL,
+    version text NOT NULL,
+    roles text[] NOT NULL,
+    started_at timestamptz NOT NULL,
+    last_seen timestamptz NOT NULL,
+    capacity bigint NOT NULL,
+    running bigint NOT NULL
+) WITH (fillfactor = 50);
+
+-- For people: jobs with everything that is known of them.
+CREATE VIEW chronos.jobs AS
+SELECT s.id, p.name, p.created_by, s.status, s.status = 'PENDING' AND s.retry_count > 0 AS retry_pending,
+    s.enabled, s.paused_since IS NOT NULL AS paused, s.paused_since, s.pause_note,
+    p.schedule_type <> 'one_shot' AS is_recurring, p.schedule_type, p.interval_seconds,
+    p.cron_expression, p.timezone, p.priority, s.next_execution_time, s.deferred_until, s.last_slot,
+    s.retry_count, p.max_retry, s.max_execution_us / 1000000 AS max_execution_time,
+    s.last_run_at, s.last_duration_ms, s.last_error, s.last_skip_at, s.last_skip_reason,
+    s.fired, s.manual, s.succeeded, s.failed, s.skipped, s.failed_in_a_row,
+    p.quiet_hours_policy_id, p.payload, p.spec, p.version, p.created_at, p.updated_at
+FROM chronos.job_standings s JOIN chronos.job_specs p ON p.id = s.id;
+
+-- For people: every execution, whether it waits, runs or is over.
+CREATE VIEW chronos.executions AS
+SELECT id, job_id, scheduled_for, run_at, CASE WHEN token IS NULL THEN 'QUEUED' ELSE 'RUNNING' END AS status,
+    trigger, attempt, retry_number, priority, worker_id, started_at, NULL::timestamptz AS finished_at,
+    last_heartbeat_at, NULL::double precision AS duration_ms, NULL::integer AS response_code,
+    NULL::text AS error, cancel AS reason, NULL::text AS log
+FROM chronos.live_executions
+UNION ALL
+SELECT id, job_id, scheduled_for, run_at, status, trigger, attempt, retry_number, priority, worker_id,
+    started_at, finished_at, NULL, duration_ms, response_code, error, coalesce(note, reason), log
+FROM chronos.job_executions;
+
+-- For people: the last execution of every slot that failed for good.
+CREATE VIEW chronos.dead_letters AS
+SELECT id, job_id, scheduled_for, status, attempt, retry_number, worker_id, started_at, finished_at,
+    duration_ms, response_code, error, log
+FROM chronos.job_executions WHERE dead_letter;
