@@ -29,7 +29,9 @@ impl Shared {
         let compacting = async {
             // Of its own, because a vacuum may take longer than any statement of a verb may.
             let mut connection = PgConnection::connect_with(&self.options).await?;
-            sqlx::raw_sql("SET statement_timeout = 0").execute(&mut connection).await?;
+            if !self.config.pooler {
+                sqlx::raw_sql("SET statement_timeout = 0").execute(&mut connection).await?;
+            }
             let compacted = self.compact_on(&mut connection, &hook).await;
             connection.close().await.ok();
             compacted

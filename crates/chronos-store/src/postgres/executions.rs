@@ -14,6 +14,7 @@ use super::horizon::{Place, first_at};
 use super::rows;
 use super::session::Session;
 use super::shared::{Shared, step};
+use super::statements::Bound;
 use super::step::{Step, expiry};
 use super::values::{
     AsUuid as _, Fields, cause_named, count, limit as rows_up_to, tag, text, time, uuids,
@@ -53,12 +54,21 @@ impl Shared {
             _ => first_at(just_after(terms.now)).max(look.from),
         };
         let query = self.sql.ready_next.query().bind(time(rest.0)).bind(rest.1).bind(self.aside());
-        let next = self.fetch_optional(query).await?;
-        let next = next.map(|row| Fields::of(&row).time()).transpose()?;
+        let next = match self.first_time(query).await {
+            // What was claimed is the worker's, so it must hear of it; it will ask again at once.
+            Err(_) if !claims.is_empty() => Some(terms.now),
+            next => next?,
+        };
         let claims = self.with_specs(claims).await?;
         look.found_nothing_below(rest);
         asking.answer(next);
         Ok(Claimed { claims, next })
+    }
+
+    /// The time in the first row that a statement gives back, if it gives one.
+    async fn first_time(&self, query: Bound) -> Result<Option<Timestamp>> {
+        let row = self.fetch_optional(query).await?;
+        row.map(|row| Fields::of(&row).time()).transpose()
     }
 
     /// Takes what has waited longest, from a place on; gives back the executions in their order, each
@@ -91,15 +101,22 @@ impl Shared {
         let known = self.specs.all_known(jobs.clone());
         let specs = match known {
             Some(specs) => specs,
-            None => self.read_specs(jobs.collect()).await?,
+            None => match self.read_specs(jobs.collect()).await {
+                Ok(specs) => specs,
+                Err(error) => {
+                    // Nobody can begin these now; others may, at once rather than after a lease.
+                    let holds = claims.iter().filter_map(|(_, execution)| hold_on(execution));
+                    self.hand_back(&holds.collect::<Vec<_>>()).await.ok();
+                    return Err(error);
+                }
+            },
         };
         let mut readable = Vec::with_capacity(claims.len());
         let mut unreadable = Vec::new();
         for (_, execution) in claims {
-            let Some(token) = execution.running().map(|running| running.lease.token) else {
+            let Some(hold) = hold_on(&execution) else {
                 continue;
             };
-            let hold = Hold { execution: execution.id, token };
             match specs.get(&execution.job) {
                 Some(Ok(spec)) => {
                     readable.push(Claim { spec: spec.clone(), execution, hold });
@@ -218,8 +235,10 @@ impl Shared {
         // Where the bound cut the look short there may be more of the same age.
         let rest = if full { look.from } else { first_at(just_after(now)).max(look.from) };
         let query = self.sql.reap_next.query().bind(time(rest.0)).bind(rest.1).bind(self.aside());
-        let next = self.fetch_optional(query).await?;
-        let next = next.map(|row| Fields::of(&row).time()).transpose()?;
+        let next = match self.first_time(query).await {
+            Err(_) if !ended.is_empty() => Some(now),
+            next => next?,
+        };
         look.found_nothing_below(rest);
         Ok(Reaped { ended, next: next.map(|next| next.max(now)) })
     }
@@ -262,6 +281,12 @@ impl Shared {
             Ok(())
         })
     }
+}
+
+/// The worker's hold on an execution that runs.
+fn hold_on(execution: &Execution) -> Option<Hold> {
+    let token = execution.running()?.lease.token;
+    Some(Hold { execution: execution.id, token })
 }
 
 fn place(execution: &Execution) -> Place {

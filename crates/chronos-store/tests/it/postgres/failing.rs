@@ -57,7 +57,8 @@ async fn a_restart_of_the_server_costs_a_pause_and_nothing_else() {
 async fn a_connection_that_was_cut_is_replaced_at_once() {
     let schema = fresh().await;
     let mut config = schema.config();
-    config.url.push_str(&format!("?application_name={}", schema.name));
+    config.url += "?application_name=";
+    config.url += &schema.name;
     let store = PostgresStore::open(config).await.unwrap();
     store.create_job(every("a", 10), at(0)).await.unwrap();
     let cut = format!(
