@@ -135,10 +135,9 @@ impl Shared {
 
     async fn read_specs(&self, jobs: Vec<(JobId, i64)>) -> Result<super::specs::Found> {
         let read = async {
-            let mut session = Session::bare(&self.pool).await?;
-            let specs = self.specs.of(&mut session, &self.sql, jobs).await?;
-            session.give_back();
-            Ok(specs)
+            let mut session = self.begin().await?;
+            let specs = self.in_time(self.specs.of(&mut session, &self.sql, jobs)).await;
+            self.end(session, specs).await
         };
         read.await.map_err(|fault| self.noted(fault))
     }

@@ -299,7 +299,7 @@ pub(super) fn connect_options(
     let options = if named { options } else { options.application_name("chronos") };
     if config.pooler {
         // Poolers refuse startup options, and statements are prepared on somebody else's connection.
-        return Ok(options.statement_cache_capacity(0));
+        return Ok(options.statement_cache_capacity(0).extra_float_digits(None));
     }
     let timeout = config.statement_timeout.as_millis().to_string();
     let options = options.options(SESSION).options(KEEPALIVE);
