@@ -104,7 +104,7 @@ fn cpu(cluster: &Cluster) -> (f64, f64) {
     let postmaster: u32 = pid.lines().next().unwrap().parse().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let pids = processes.filter_map(|process| process.file_name().to_str()?.parse::<u32>().ok());
-    let used = pids.filter_map(|pid| used_by(pid)).filter(|used| used.0 == postmaster);
+    let used = pids.filter_map(used_by).filter(|used| used.0 == postmaster);
     let here = used_by(std::process::id()).unwrap().1;
     (used.map(|used| used.1).sum(), here)
 }

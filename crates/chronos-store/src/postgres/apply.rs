@@ -149,19 +149,17 @@ impl Step {
     pub(super) fn hand_out(&mut self, tokens: Vec<Token>) -> Result<Vec<Claim>> {
         let claims = self.taking.take().map(|taking| taking.claims).unwrap_or_default();
         let mut handed_out = Vec::with_capacity(claims.len());
-        for (mut claim, token) in claims.into_iter().zip(tokens) {
-            claim.hold.token = token;
-            if let State::Running(running) = &mut claim.execution.state {
+        for (claim, token) in claims.into_iter().zip(tokens) {
+            // A later plan of the same step may have changed or ended it.
+            let Some(mut execution) = self.live(claim.execution.id).cloned() else {
+                continue;
+            };
+            if let State::Running(running) = &mut execution.state {
                 running.lease.token = token;
             }
-            // A later plan of the same step may have asked it to stop already.
-            if let Some(State::Running(now)) = self.live(claim.execution.id).map(|it| &it.state)
-                && let State::Running(running) = &mut claim.execution.state
-            {
-                running.cancel = now.cancel;
-            }
-            self.put_live(claim.execution.clone())?;
-            handed_out.push(claim);
+            self.put_live(execution.clone())?;
+            let hold = Hold { execution: execution.id, token };
+            handed_out.push(Claim { spec: claim.spec, execution, hold });
         }
         Ok(handed_out)
     }

@@ -35,7 +35,9 @@ impl Shared {
         let compacting = async {
             // Of its own, because a vacuum may take longer than any statement of a verb may.
             let mut connection = PgConnection::connect_with(&self.options).await?;
-            sqlx::raw_sql("SET statement_timeout = 0").execute(&mut connection).await?;
+            if !self.config.pooler {
+                sqlx::raw_sql("SET statement_timeout = 0").execute(&mut connection).await?;
+            }
             let compacted = self.compact_on(&mut connection, &hook).await;
             connection.close().await.ok();
             compacted
@@ -50,11 +52,11 @@ impl Shared {
     ) -> Outcome<Compacted> {
         let now = self.database_time().await?;
         let mut units = vec![Unit::Make, Unit::Forget];
-        units.extend(self.expired(connection, now).await?.into_iter().map(Unit::Drop));
+        units.extend(self.expired(now).await?.into_iter().map(Unit::Drop));
         units.extend(HOT.map(Unit::Vacuum));
         let mut compacted = Compacted { units: units.len(), ..Compacted::default() };
         for (unit, number) in units.iter().zip(1..) {
-            let bytes = self.size_of(connection, unit).await?;
+            let bytes = self.size_of(unit).await?;
             let progress = CompactionProgress { unit: number, units: units.len(), bytes };
             if hook(progress) == ControlFlow::Break(()) {
                 break;
@@ -62,14 +64,14 @@ impl Shared {
             self.perform(connection, unit, now).await?;
             compacted.done += 1;
             compacted.bytes_before += bytes;
-            compacted.bytes_after += self.size_of(connection, unit).await?;
+            compacted.bytes_after += self.size_of(unit).await?;
         }
         Ok(compacted)
     }
 
     /// The partitions that hold nothing but what is older than it is to be kept. The newest decisions stay
     /// whatever their age: the next ones are numbered from them.
-    async fn expired(&self, connection: &mut PgConnection, now: Timestamp) -> Outcome<Vec<String>> {
+    async fn expired(&self, now: Timestamp) -> Outcome<Vec<String>> {
         let Some(keep) = self.config.keep_history else {
             return Ok(Vec::new());
         };
@@ -77,10 +79,10 @@ impl Shared {
         for table in TABLES {
             // Names of days sort as days do.
             let oldest_kept = name_of(table, day_of(now.before(keep)));
-            let newest = self.newest_audit_partition(connection).await?;
+            let newest = self.newest_audit_partition().await?;
             let parent = format!("{}.{table}", self.config.schema);
             let query = self.sql.partitions_read.query().bind(parent);
-            for row in query.fetch_all(&mut *connection).await? {
+            for row in self.fetch_all(query).await? {
                 let name: String = Fields::of(&row).get()?;
                 if name < oldest_kept && Some(&name) != newest.as_ref() {
                     expired.push(name);
@@ -90,12 +92,9 @@ impl Shared {
         Ok(expired)
     }
 
-    async fn newest_audit_partition(
-        &self,
-        connection: &mut PgConnection,
-    ) -> Outcome<Option<String>> {
+    async fn newest_audit_partition(&self) -> Outcome<Option<String>> {
         let query = self.sql.audit_newest.query().bind(time(Timestamp::MIN));
-        let newest = query.fetch_optional(&mut *connection).await?;
+        let newest = self.fetch_optional(query).await?;
         let Some(row) = newest else {
             return Ok(None);
         };
@@ -114,8 +113,8 @@ impl Shared {
         let words = match unit {
             Unit::Make => return Ok(self.make_partitions(now).await?),
             Unit::Forget => {
-                let query = self.sql.workers_forget.query();
-                query.bind(time(now.before(GONE))).execute(&mut *connection).await?;
+                let query = self.sql.workers_forget.query().bind(time(now.before(GONE)));
+                self.fetch_all(query).await?;
                 return Ok(());
             }
             // Whoever reads the table now is not waited for long; the next compaction tries again.
@@ -132,14 +131,14 @@ impl Shared {
         }
     }
 
-    async fn size_of(&self, connection: &mut PgConnection, unit: &Unit) -> Outcome<u64> {
+    async fn size_of(&self, unit: &Unit) -> Outcome<u64> {
         let table = match unit {
             Unit::Make | Unit::Forget => return Ok(0),
             Unit::Drop(name) => name,
             Unit::Vacuum(table) => *table,
         };
         let query = self.sql.table_size.query().bind(format!("{}.{table}", self.config.schema));
-        let row = query.fetch_optional(&mut *connection).await?;
+        let row = self.fetch_optional(query).await?;
         Ok(row.map(|row| Fields::of(&row).count()).transpose()?.unwrap_or(0))
     }
 }

@@ -13,6 +13,7 @@ use super::fault::Outcome;
 use super::horizon::{Place, first_at};
 use super::session::Session;
 use super::shared::{Shared, step};
+use super::statements::Bound;
 use super::step::{Step, expiry};
 use super::values::{
     AsUuid as _, Fields, cause_named, count, limit as rows_up_to, tag, time, uuids,
@@ -30,6 +31,12 @@ pub(super) fn just_after(at: Timestamp) -> Timestamp {
 }
 
 impl Shared {
+    /// The time in the first row that a statement gives back, if there is one.
+    pub(super) async fn first_time(&self, query: Bound) -> Result<Option<Timestamp>> {
+        let row = self.fetch_optional(query).await?;
+        Ok(row.map(|row| Fields::of(&row).maybe_time()).transpose()?.flatten())
+    }
+
     /// What the worker must run. What nobody can run, because its spec cannot be read, is handed back and
     /// offered to nobody again.
     pub(super) async fn with_specs(&self, claims: Vec<(i64, Execution)>) -> Result<Vec<Claim>> {
@@ -37,15 +44,22 @@ impl Shared {
         let known = self.specs.all_known(jobs.clone());
         let specs = match known {
             Some(specs) => specs,
-            None => self.read_specs(jobs.collect()).await?,
+            None => match self.read_specs(jobs.collect()).await {
+                Ok(specs) => specs,
+                Err(error) => {
+                    // Nobody can begin these now; others may, at once rather than after a lease.
+                    let holds = claims.iter().filter_map(|(_, execution)| hold_on(execution));
+                    self.hand_back(&holds.collect::<Vec<_>>()).await.ok();
+                    return Err(error);
+                }
+            },
         };
         let mut readable = Vec::with_capacity(claims.len());
         let mut unreadable = Vec::new();
         for (_, execution) in claims {
-            let Some(token) = execution.running().map(|running| running.lease.token) else {
+            let Some(hold) = hold_on(&execution) else {
                 continue;
             };
-            let hold = Hold { execution: execution.id, token };
             match specs.get(&execution.job) {
                 Some(Ok(spec)) => {
                     readable.push(Claim { spec: spec.clone(), execution, hold });
@@ -64,10 +78,9 @@ impl Shared {
 
     async fn read_specs(&self, jobs: Vec<(JobId, i64)>) -> Result<super::specs::Found> {
         let read = async {
-            let mut session = Session::bare(&self.pool).await?;
-            let specs = self.specs.of(&mut session, &self.sql, jobs).await?;
-            session.give_back();
-            Ok(specs)
+            let mut session = self.begin().await?;
+            let specs = self.in_time(self.specs.of(&mut session, &self.sql, jobs)).await;
+            self.end(session, specs).await
         };
         read.await.map_err(|fault| self.noted(fault))
     }
@@ -164,8 +177,10 @@ impl Shared {
         // Where the bound cut the look short there may be more of the same age.
         let rest = if full { look.from } else { first_at(just_after(now)).max(look.from) };
         let query = self.sql.reap_next.query().bind(time(rest.0)).bind(rest.1).bind(self.aside());
-        let next = self.fetch_optional(query).await?;
-        let next = next.map(|row| Fields::of(&row).time()).transpose()?;
+        let next = match self.first_time(query).await {
+            Err(_) if !ended.is_empty() => Some(now),
+            next => next?,
+        };
         look.found_nothing_below(rest);
         Ok(Reaped { ended, next: next.map(|next| next.max(now)) })
     }
@@ -208,6 +223,12 @@ impl Shared {
             Ok(())
         })
     }
+}
+
+/// The worker's hold on an execution that runs.
+fn hold_on(execution: &Execution) -> Option<Hold> {
+    let token = execution.running()?.lease.token;
+    Some(Hold { execution: execution.id, token })
 }
 
 fn finish_one(step: &mut Step, finish: &Finish) -> Result<Execution> {

@@ -1,6 +1,7 @@
 //! The verbs about jobs: made, changed, removed, and fired when they are due.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chronos_core::audit::Decision;
 use chronos_core::execution::CancelCause;
@@ -15,8 +16,8 @@ use super::rows::{StandingRow, standing};
 use super::shared::{Shared, step};
 use super::specs;
 use super::statements::Bound;
-use super::step::{Step, Taking};
-use super::values::{AsUuid as _, Fields, limit as rows_up_to, time};
+use super::step::{Desk, Step, Taking};
+use super::values::{AsUuid as _, Fields, limit as rows_up_to, time, uuids};
 
 /// Jobs that one planning step may lock.
 const JOBS_PER_STEP: usize = 4_096;
@@ -202,30 +203,33 @@ impl Shared {
                 step.taking = Some(Taking { taker: taker.clone(), waited, claims: Vec::new() });
             }
             planned = plan_all(step, &due, &mut fired)?;
-            let taken = step.taking.as_ref().map_or(0, |taking| taking.claims.len());
-            let tokens = self.tokens(connection, taken).await?;
+            let wanted = step.taking.as_ref().map_or(0, |taking| taking.claims.len());
+            let tokens = self.tokens(connection, wanted).await?;
             fired.claims = step.hand_out(tokens)?;
         }
-        // What is due and was not found is in the hands of another planner.
-        let (beyond, nothing_below) = match due.get(planned) {
-            Some(left) => (Some(left.0), *left),
-            None => {
-                let rest = match due.last() {
-                    _ if most == 0 => from,
-                    Some(last) if due.len() == most => *last,
-                    _ => first_at(step.now.after(std::time::Duration::from_micros(1))).max(from),
-                };
-                let query = self.sql.due_next.query().bind(time(rest.0)).bind(rest.1);
-                let own = super::values::uuids(step.desks.keys());
-                let query = query.bind([self.aside(), own].concat());
-                let next = query.fetch_optional(&mut *connection).await?;
-                let next = next.map(|row| Fields::of(&row).time()).transpose()?;
-                (next, rest)
-            }
+        let nothing_below = match due.get(planned).or(due.last()) {
+            _ if most == 0 => from,
+            Some(last) if planned < due.len() || due.len() == most => *last,
+            // What is due and was not found is in the hands of another planner.
+            _ => first_at(step.now.after(Duration::from_micros(1))).max(from),
         };
-        let own = step.desks.values().filter_map(super::step::Desk::due_at).min();
-        fired.next = beyond.into_iter().chain(own).min();
+        fired.next = self.next_due(connection, step, nothing_below).await?;
         Ok((fired, nothing_below))
+    }
+
+    /// When a job is due next, among those at or after a place and those of the step.
+    async fn next_due(
+        &self,
+        connection: &mut PgConnection,
+        step: &Step,
+        from: Place,
+    ) -> Outcome<Option<Timestamp>> {
+        let passed_over = [self.aside(), uuids(step.desks.keys())].concat();
+        let query = self.sql.due_next.query().bind(time(from.0)).bind(from.1).bind(passed_over);
+        let next = query.fetch_optional(&mut *connection).await?;
+        let next = next.map(|row| Fields::of(&row).time()).transpose()?;
+        let own = step.desks.values().filter_map(Desk::due_at).min();
+        Ok(next.into_iter().chain(own).min())
     }
 }
 

@@ -65,11 +65,8 @@ async fn next(connection: &mut PgConnection, schema: &str) -> Result<bool, OpenE
     let patient = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0";
     sqlx::raw_sql(patient).execute(&mut *step).await.map_err(failed)?;
     // Schemas of one database are migrated one after the other, too: making one twice at once fails.
-    sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(lock_key("", "migrations"))
-        .execute(&mut *step)
-        .await
-        .map_err(failed)?;
+    let lock = format!("SELECT pg_advisory_xact_lock({})", lock_key("", "migrations"));
+    sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut *step).await.map_err(failed)?;
     let prepare = format!(
         "SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'; \
          CREATE SCHEMA IF NOT EXISTS {schema}; \
@@ -97,13 +94,14 @@ async fn next(connection: &mut PgConnection, schema: &str) -> Result<bool, OpenE
 /// The number of the newest migration that was applied; an error when this program does not know it.
 async fn version(connection: &mut PgConnection, schema: &str) -> Result<usize, OpenError> {
     let table = format!("{schema}.schema_migrations");
-    let there = sqlx::query("SELECT to_regclass($1) IS NOT NULL").bind(&table);
-    let there = there.fetch_one(&mut *connection).await.map_err(OpenError::Database)?;
-    if !there.get::<bool, _>(0) {
+    // In one message each: a pooler may send the next one to another server session.
+    let there = format!("SELECT 1 WHERE to_regclass('{table}') IS NOT NULL");
+    let there = sqlx::raw_sql(AssertSqlSafe(there)).fetch_optional(&mut *connection).await;
+    if there.map_err(OpenError::Database)?.is_none() {
         return Ok(0);
     }
     let newest = format!("SELECT coalesce(max(version), 0) FROM {table}");
-    let newest = sqlx::query(AssertSqlSafe(newest)).fetch_one(&mut *connection).await;
+    let newest = sqlx::raw_sql(AssertSqlSafe(newest)).fetch_one(&mut *connection).await;
     let newest: i32 = newest.map_err(OpenError::Database)?.get(0);
     let (found, known) = (usize::try_from(newest).unwrap_or(0), MIGRATIONS.len());
     if found > known {

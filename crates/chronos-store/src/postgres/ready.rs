@@ -94,8 +94,11 @@ impl Shared {
             let cut = claims.last().filter(|_| claims.len() == most);
             rest = rest.after(terms.now, cut.map(|(_, execution)| execution));
         }
-        let next = self.fetch_optional(self.first_ready(rest)).await?;
-        let next = next.map(|row| Fields::of(&row).maybe_time()).transpose()?.flatten();
+        let next = match self.first_time(self.first_ready(rest)).await {
+            // What was claimed is the worker's, so it must hear of it; it will ask again at once.
+            Err(_) if !claims.is_empty() => Some(terms.now),
+            next => next?,
+        };
         let claims = self.with_specs(claims).await?;
         looks.found_nothing_below(rest);
         asking.answer(next);

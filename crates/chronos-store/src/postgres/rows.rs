@@ -75,9 +75,9 @@ pub(super) fn live_row(row: &PgRow) -> Result<Execution> {
 /// An execution that waits or runs.
 pub(super) fn live(fields: &mut Fields<'_>) -> Result<Execution> {
     let head = head(fields)?;
-    let state = match head.held()? {
-        (_, Some(running)) => State::Running(running),
-        (held, None) => State::Queued { held },
+    let state = match head.hold()? {
+        Some(running) => State::Running(running),
+        None => State::Queued { held: head.waits_for_others() },
     };
     Ok(head.execution(state))
 }
@@ -88,10 +88,9 @@ pub(super) fn execution(row: &PgRow) -> Result<Execution> {
     let head = head(fields)?;
     let status: &str = fields.get()?;
     let state = match status {
-        "QUEUED" => State::Queued { held: head.held()?.0 },
-        "RUNNING" => match head.held()?.1 {
+        "QUEUED" | "RUNNING" => match head.hold()? {
             Some(running) => State::Running(running),
-            None => return Err(corrupt(&head, "runs without a lease")),
+            None => State::Queued { held: head.waits_for_others() },
         },
         ended => ending(ended, &head, fields)?,
     };
@@ -156,10 +155,14 @@ impl Head {
         Execution { state, ..self.execution }
     }
 
-    /// Whether it is held back, and the worker's hold on it.
-    fn held(&self) -> Result<(bool, Option<Running>)> {
+    fn waits_for_others(&self) -> bool {
+        self.held.unwrap_or(false)
+    }
+
+    /// The worker's hold on it, if one has it.
+    fn hold(&self) -> Result<Option<Running>> {
         let Some(token) = self.token else {
-            return Ok((self.held.unwrap_or(false), None));
+            return Ok(None);
         };
         let lacks = || corrupt(self, "runs without a lease");
         let worker = self.worker.clone().ok_or_else(lacks)?;
@@ -171,7 +174,7 @@ impl Head {
             cancel: self.cancel,
             deadline: self.deadline,
         };
-        Ok((false, Some(running)))
+        Ok(Some(running))
     }
 }
 

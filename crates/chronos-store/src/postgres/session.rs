@@ -12,8 +12,8 @@ use super::fault::{Fault, Outcome};
 pub(super) struct Session(Option<PoolConnection<Postgres>>);
 
 impl Session {
-    /// Begins a transaction with these words.
-    pub(super) async fn begin(pool: &PgPool, words: &str) -> Outcome<Self> {
+    /// Begins a transaction with these words; tells of every connection that it finds dead.
+    pub(super) async fn begin(pool: &PgPool, words: &str, dead: impl Fn()) -> Outcome<Self> {
         let mut tries = pool.options().get_max_connections();
         loop {
             let mut session = Self(Some(pool.acquire().await?));
@@ -25,7 +25,10 @@ impl Session {
                     return Err(Fault::from(sqlx::Error::Database(error)));
                 }
                 Err(error) if tries == 0 => return Err(error.into()),
-                Err(_) => tries -= 1,
+                Err(_) => {
+                    dead();
+                    tries -= 1;
+                }
             }
         }
     }

@@ -168,12 +168,12 @@ impl Shared {
     /// The answer of a step that was tried, unless it is worth another try.
     pub(super) async fn answer<T>(
         &self,
-        tried: Outcome<T>,
+        outcome: Outcome<T>,
         step: &Step,
         tries: &mut u32,
     ) -> ControlFlow<Result<T>> {
         *tries += 1;
-        let fault = match tried {
+        let fault = match outcome {
             Ok(value) => {
                 self.tell(step);
                 return ControlFlow::Break(Ok(value));
@@ -200,7 +200,7 @@ impl Shared {
     pub(super) async fn fetch_from(&self, pool: &PgPool, query: Bound) -> Outcome<Vec<PgRow>> {
         if self.config.pooler {
             // What a session keeps to must be said in each transaction.
-            let mut session = Session::begin(pool, &self.begin).await?;
+            let mut session = Session::begin(pool, &self.begin, || self.suspect_all()).await?;
             let rows = self.in_time(async { Ok(query.fetch_all(&mut *session).await?) }).await;
             return self.end(session, rows).await;
         }
@@ -219,10 +219,14 @@ impl Shared {
     pub(super) fn noted(&self, fault: Fault) -> Error {
         let error = fault.into_error();
         if matches!(error, Error::Unavailable(_)) {
-            // One dead connection is seldom alone; the others are tried before they are used.
-            self.suspects.store(self.config.connections + 1, Ordering::Relaxed);
+            self.suspect_all();
         }
         error
+    }
+
+    /// One dead connection is seldom alone; the others are tried before they are used.
+    fn suspect_all(&self) {
+        self.suspects.store(self.config.connections + 1, Ordering::Relaxed);
     }
 
     /// What comes of this within the time that an answer may take.
@@ -234,7 +238,7 @@ impl Shared {
     }
 
     pub(super) async fn begin(&self) -> Outcome<Session> {
-        Session::begin(&self.pool, &self.begin).await
+        Session::begin(&self.pool, &self.begin, || self.suspect_all()).await
     }
 
     /// Lets those who stand in each other's way try again at different times.
@@ -296,7 +300,7 @@ pub(super) fn connect_options(
     let options = if named { options } else { options.application_name("chronos") };
     if config.pooler {
         // Poolers refuse startup options, and statements are prepared on somebody else's connection.
-        return Ok(options.statement_cache_capacity(0));
+        return Ok(options.statement_cache_capacity(0).extra_float_digits(None));
     }
     let timeout = config.statement_timeout.as_millis().to_string();
     let options = options.options(SESSION).options(KEEPALIVE);
@@ -304,13 +308,11 @@ pub(super) fn connect_options(
 }
 
 fn begin_words(config: &PostgresConfig) -> String {
-    let mut words = "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned();
+    let mut words = vec!["BEGIN ISOLATION LEVEL READ COMMITTED".to_owned()];
     if config.pooler {
         let timeout = config.statement_timeout.as_millis();
-        words += &format!("; SET LOCAL statement_timeout = {timeout}");
-        for (name, value) in SESSION {
-            words += &format!("; SET LOCAL {name} = {value}");
-        }
+        words.push(format!("SET LOCAL statement_timeout = {timeout}"));
+        words.extend(SESSION.map(|(name, value)| format!("SET LOCAL {name} = {value}")));
     }
-    words
+    words.join("; ")
 }

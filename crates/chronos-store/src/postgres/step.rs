@@ -187,12 +187,11 @@ impl Step {
             taking.waited |= ready && execution.run_at <= self.now;
         }
         let desk = self.desk(execution.job)?;
-        match desk.live.iter_mut().find(|live| live.id == execution.id) {
-            Some(live) => *live = execution,
-            None => {
-                desk.live.push(execution);
-                desk.changed = true;
-            }
+        if let Some(live) = desk.live.iter_mut().find(|live| live.id == execution.id) {
+            *live = execution;
+        } else {
+            desk.live.push(execution);
+            desk.changed = true;
         }
         Ok(())
     }

@@ -31,7 +31,11 @@ impl Shared {
             return Ok(());
         }
         let all = syncer.committed.load(Ordering::SeqCst);
-        self.fetch_from(&self.pool, self.sql.sync.query()).await?;
+        if let Err(fault) = self.fetch_from(&self.pool, self.sql.sync.query()).await {
+            // A connection may have died since it was used last, and a sync may be repeated.
+            self.noted(fault);
+            self.fetch_from(&self.pool, self.sql.sync.query()).await?;
+        }
         syncer.synced.store(all, Ordering::SeqCst);
         Ok(())
     }

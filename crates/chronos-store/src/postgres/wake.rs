@@ -44,8 +44,8 @@ pub(super) struct Said(Mutex<Told>);
 struct Told {
     /// Answers that are being looked for.
     asking: u32,
-    /// The last answer, if it still holds; a sleeper that was told of nothing sleeps for ever.
-    answer: Option<Option<Timestamp>>,
+    /// The time in the last answer, while it holds. A sleeper that was told of none sleeps for ever.
+    answer: Option<Timestamp>,
 }
 
 /// An answer that is being looked for.
@@ -67,10 +67,7 @@ impl Said {
     /// Whether a sleeper should hear of something at this time. While the answer is being looked for it
     /// may miss it, so it should.
     fn concerns(&self, time: Timestamp) -> bool {
-        match self.told().answer {
-            None | Some(None) => true,
-            Some(Some(told)) => time < told,
-        }
+        self.told().answer.is_none_or(|told| time < told)
     }
 }
 
@@ -78,7 +75,7 @@ impl Asking<'_> {
     pub(super) fn answer(self, next: Option<Timestamp>) {
         let mut told = self.0.told();
         if told.asking == 1 {
-            told.answer = Some(next);
+            told.answer = next;
         }
     }
 }

@@ -149,7 +149,7 @@ impl Shared {
         let mut specs = self.specs.of(connection, &self.sql, present).await?;
         let mut live = Vec::new();
         for row in rows {
-            live.extend(row.live.iter().map(|id| id.uuid()));
+            live.extend(uuids(&row.live));
             step.sit_down(specs.remove(&row.id), row);
         }
         let policies = step.missing_policies();

@@ -57,7 +57,8 @@ async fn a_restart_of_the_server_costs_a_pause_and_nothing_else() {
 async fn a_connection_that_was_cut_is_replaced_at_once() {
     let schema = fresh().await;
     let mut config = schema.config();
-    config.url.push_str(&format!("?application_name={}", schema.name));
+    config.url += "?application_name=";
+    config.url += &schema.name;
     let store = PostgresStore::open(config).await.unwrap();
     store.create_job(every("a", 10), at(0)).await.unwrap();
     let cut = format!(
@@ -163,4 +164,50 @@ async fn a_job_that_cannot_be_read_does_not_stop_the_others() {
     assert_eq!(fresh.jobs(None, 9).await.unwrap().len(), 1);
     fresh.delete_job(broken, at(31)).await.unwrap();
     assert_eq!(fresh.job(broken).await, Err(Error::NoSuchJob(broken)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_survives_a_crash_of_the_server() {
+    let cluster = Cluster::start(Durability::Volatile);
+    let acquire_timeout = Duration::from_millis(300);
+    let config =
+        PostgresConfig { acquire_timeout, ..PostgresConfig::new(&cluster.url("postgres")) };
+    let store = Arc::new(PostgresStore::open(config).await.unwrap());
+    for round in 0..3_u8 {
+        let (sender, mut acknowledged) = tokio::sync::mpsc::unbounded_channel();
+        let makers = (0..4_u8).map(|maker| {
+            let (store, sender) = (store.clone(), sender.clone());
+            tokio::spawn(async move {
+                for number in 0..1_000 {
+                    let name = format!("{round}{maker}{number:04}");
+                    if store.create_job(once(&name, 10), at(0)).await.is_err() {
+                        return;
+                    }
+                    sender.send(name).unwrap();
+                }
+            })
+        });
+        let makers: Vec<_> = makers.collect();
+        drop(sender);
+        let mut names = Vec::new();
+        while names.len() < 40 {
+            names.push(acknowledged.recv().await.unwrap());
+        }
+        cluster.stop(Stop::Immediate);
+        for maker in makers {
+            maker.await.unwrap();
+        }
+        while let Some(name) = acknowledged.recv().await {
+            names.push(name);
+        }
+        cluster.start_again();
+        for name in names {
+            let job = soon(async || store.job_named("", &name).await).await;
+            assert!(job.is_some(), "job {name} is lost");
+        }
+    }
+    let decisions = store.audit(0, 100_000).await.unwrap();
+    for (event, sequence) in decisions.iter().zip(1..) {
+        assert_eq!(event.sequence, sequence, "no decision is lost before one that is kept");
+    }
 }
