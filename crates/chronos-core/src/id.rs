@@ -1,5 +1,6 @@
 //! Identities: what a job, an execution, a policy and a worker are called.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::Hasher;
 use std::str::FromStr;
@@ -15,7 +16,7 @@ use crate::execution::Trigger;
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub struct $name(Uuid);
 
         impl $name {
@@ -35,6 +36,19 @@ macro_rules! id {
             #[must_use]
             pub const fn as_bytes(&self) -> &[u8; 16] {
                 self.0.as_bytes()
+            }
+        }
+
+        /// As two numbers and not byte by byte: ids are what large maps compare.
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                self.0.as_u128().cmp(&other.0.as_u128())
+            }
+        }
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
             }
         }
 

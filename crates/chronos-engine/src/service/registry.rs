@@ -362,7 +362,10 @@ impl Entry {
         self.last_run = Some(end.started_at);
         self.last_finished = Some(end.finished_at);
         self.last_duration_ms = Some(whole_millis(end.took));
-        self.last_result = Some(Box::new(end.result));
+        match &mut self.last_result {
+            Some(last) => **last = end.result,
+            none => *none = Some(Box::new(end.result)),
+        }
     }
 
     fn skip(&mut self, at: Timestamp, reason: &str) {

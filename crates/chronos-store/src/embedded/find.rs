@@ -64,7 +64,9 @@ impl State {
                 continue;
             };
             let live = self.index.live_of(job);
-            if roll.matches(filter, (job, card), &live) {
+            if roll.matches(filter, (job, card), &live)
+                && filter.spans(self.index.next_slot(job, card))
+            {
                 // One that cannot be read must not hide those after it.
                 page.jobs.extend(readable(self.load(job))?.ok());
             }

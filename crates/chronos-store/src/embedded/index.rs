@@ -6,28 +6,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::policy::QuietHours;
-use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
-use rustc_hash::{FxHashMap, FxHashSet};
+use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Timestamp};
 use smallvec::SmallVec;
 
 use super::desk::{Desk, Desks, File, Home};
 use super::ready::Ready;
-use super::record::Place;
-use super::roll::Roll;
+use super::roll::{Card, Mark, Roll};
 
-/// Desks kept for jobs that are at rest; past this many those are cleared, between two steps.
+/// Desks kept for jobs that are at rest; past this many the oldest are cleared, between two steps.
 const AT_REST: usize = 65_536;
-/// While there are fewer desks than this, a new job gets one before it first fires. Past that, desks
-/// fill with jobs that fire and not with jobs that merely exist.
-const AT_HAND: usize = 16_384;
-/// Jobs due next whose desks are opened before, and never cleared.
+/// Desks cleared between two steps: more than a step opens.
+const CLEARED: usize = 512;
+/// Jobs due next whose desks are opened before, and not cleared.
 const AHEAD: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct Index {
     due: BTreeSet<(Timestamp, JobId)>,
     ready: Ready,
-    job_of: FxHashMap<ExecutionId, JobId>,
     desks: Desks,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     pub(super) jobs: u64,
@@ -83,11 +79,22 @@ impl Index {
         self.roll.paused().len() as u64
     }
 
-    /// Follows on the roll a job whose records are open.
+    /// Follows on the roll a job whose records are open; its next slot is noted when they are closed.
     pub(super) fn enroll(&mut self, job: JobId) {
-        if let Some(file) = self.desks.get(job).and_then(|desk| desk.file.as_ref()) {
-            self.roll.settle(&file.job, file.place.due);
+        let Some(file) = self.desks.get_mut(job).and_then(|desk| desk.file.as_mut()) else {
+            return;
+        };
+        let mark = Mark::of(&file.job, file.place.due);
+        if mark != file.mark {
+            self.roll.mark(job, mark);
+            file.mark = mark;
         }
+    }
+
+    /// The next slot of a job that is on the roll.
+    pub(super) fn next_slot(&self, job: JobId, card: &Card) -> Option<Timestamp> {
+        let file = self.desk(job).and_then(|desk| desk.file.as_ref());
+        file.map_or(card.next(), |file| file.job.standing.next_slot)
     }
 
     /// The jobs that are due from an instant on, up to another.
@@ -103,7 +110,7 @@ impl Index {
 
     /// The job of every live execution, in no order.
     pub(super) fn live_jobs(&self) -> impl Iterator<Item = JobId> {
-        self.job_of.values().copied()
+        self.desks.with_live().map(|(_, desk)| desk.job())
     }
 
     /// The execution that is to be claimed first of those whose time has come.
@@ -135,40 +142,24 @@ impl Index {
         self.desks.of(job)
     }
 
-    /// Opens the desk of a new job, if there is room; one that is there already was a deleted job's.
-    pub(super) fn welcome(&mut self, job: &Job, place: Place) {
-        if self.desks.len() < AT_HAND {
-            self.desk_of(job.spec.id).file = Some(File { job: job.clone(), place });
-        }
-        if let Some(desk) = self.desk_mut(job.spec.id) {
-            desk.gone = false;
-        }
-    }
-
     /// Adds a live execution or replaces it in its new state.
     pub(super) fn put_live(&mut self, execution: Execution, home: Home) {
-        let (id, job) = (execution.id, execution.job);
         self.running += u64::from(execution.running().is_some());
-        let desk = self.desks.of(job);
-        let before = desk.put(execution, home);
-        self.ready.settle(before.as_ref(), desk.live(id));
-        if before.is_none() {
-            self.job_of.insert(id, job);
-        }
+        let (before, after) = self.desks.put(execution, home);
+        self.ready.settle(before.as_ref(), after);
         self.running -= u64::from(before.is_some_and(|before| before.running().is_some()));
     }
 
     /// Removes a live execution; says where it was kept.
     pub(super) fn take_live(&mut self, id: ExecutionId) -> Option<Home> {
-        let job = self.job_of.remove(&id)?;
-        let (execution, home) = self.desk_mut(job)?.take(id)?;
+        let (execution, home) = self.desks.take(id)?;
         self.ready.settle(Some(&execution), None);
         self.running -= u64::from(execution.running().is_some());
         Some(home)
     }
 
     pub(super) fn live(&self, id: ExecutionId) -> Option<&Execution> {
-        self.desk(*self.job_of.get(&id)?)?.live(id)
+        self.desks.with(id)?.live(id)
     }
 
     /// The live executions of a job.
@@ -178,20 +169,31 @@ impl Index {
 
     /// Every execution that runs, in no order.
     pub(super) fn running(&self) -> impl Iterator<Item = &Execution> {
-        let live = self.job_of.keys().filter_map(|id| self.live(*id));
+        let live = self.desks.with_live().filter_map(|(id, desk)| desk.live(id));
         live.filter(|execution| execution.running().is_some())
     }
 
     pub(super) fn queued_and_running(&self) -> (u64, u64) {
-        (self.job_of.len() as u64 - self.running, self.running)
+        (self.desks.living() as u64 - self.running, self.running)
     }
 
-    /// Clears the desks of jobs at rest when there are many; only between steps, because a step's
+    /// Clears some desks of jobs at rest when there are many; only between steps, because a step's
     /// changes lie there first.
     pub(super) fn clear_desks(&mut self) {
-        if self.desks.len() >= AT_REST + self.job_of.len() {
-            let next: FxHashSet<JobId> = self.due_next().collect();
-            self.desks.keep_only(|job, desk| desk.is_busy() || next.contains(&job));
+        let most = AT_REST + self.desks.living();
+        if self.desks.len() < most {
+            return;
+        }
+        let soon = self.due.iter().nth(AHEAD).map(|(at, _)| *at);
+        let is_soon =
+            |file: &File| file.place.due.is_some_and(|due| soon.is_none_or(|at| due < at));
+        for _ in 0..CLEARED {
+            if let Some(file) = self.desks.clear_oldest(is_soon) {
+                self.roll.note_next(&file.job);
+            }
+            if self.desks.len() < most {
+                break;
+            }
         }
     }
 }

@@ -30,7 +30,10 @@ impl Step<'_> {
         let volumes = self.state.exists(&Key::Tag(job.spec.id))?.then_some(Volume::ALL);
         let place = Place { due: job.due_at(), kept: 0, volumes };
         self.state.index.move_due(job.spec.id, None, place.due);
-        self.state.index.welcome(&job, place);
+        // A desk that is there already was a deleted job's.
+        if let Some(desk) = self.state.index.desk_mut(job.spec.id) {
+            desk.gone = false;
+        }
         let record = StandingRecord { place, standing: &job.standing, live: None::<&Execution> };
         self.put(&Key::Standing(job.spec.id), &record)?;
         self.decide(job.spec.id, Decision::Created);

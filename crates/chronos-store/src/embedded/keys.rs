@@ -56,8 +56,9 @@ impl Key<'_> {
                 bytes.extend_from_slice(name.as_bytes());
             }
             Self::Tag(job) => {
+                // The tag is the end of the id, which is told once.
                 bytes.extend_from_slice(&job.tag());
-                bytes.extend_from_slice(job.as_bytes());
+                bytes.extend_from_slice(&job.as_bytes()[..HEAD]);
             }
             Self::Live(execution) | Self::DeadLetter(execution) => {
                 bytes.extend_from_slice(execution.as_bytes());
@@ -161,6 +162,15 @@ pub(super) fn tagged(execution: ExecutionId) -> (Vec<u8>, Vec<u8>) {
     let from = [&[Table::Tag as u8], execution.tag().as_slice()].concat();
     let to = after_prefix(&from);
     (from, to)
+}
+
+/// The job that the key of a tag stands for.
+pub(super) fn tagged_in(key: &[u8]) -> Option<JobId> {
+    let (tag, head) = key.get(1..)?.split_first_chunk::<{ 16 - HEAD }>()?;
+    let mut id = [0; 16];
+    id[..HEAD].copy_from_slice(head.first_chunk::<HEAD>()?);
+    id[HEAD..].copy_from_slice(tag);
+    Some(JobId::from_bytes(id))
 }
 
 /// The smallest key larger than every key with this prefix.
@@ -284,7 +294,7 @@ mod tests {
             let (from, to) = tagged(execution);
             let key = Key::Tag(job).encode();
             prop_assert!(from.as_slice() <= &*key && &*key < to.as_slice());
-            prop_assert_eq!(job_in(&key), Some(job));
+            prop_assert_eq!(tagged_in(&key), Some(job));
             let past = Key::Past(Volume::from_bytes(v), job, execution).encode();
             prop_assert_eq!(past_in(job, &past), Some(execution));
             prop_assert!(!past.spilled(), "the most common key needs no memory of its own");

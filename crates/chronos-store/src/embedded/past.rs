@@ -7,7 +7,7 @@ use chronos_core::store::{Error, Result};
 use chronos_core::{Execution, ExecutionId, JobId};
 
 use super::desk::Home;
-use super::keys::{Key, job_in, past_in, past_of, tagged};
+use super::keys::{Key, past_in, past_of, tagged, tagged_in};
 use super::record::{Place, StandingRecord, decode};
 use super::state::{State, engine};
 use super::step::{Step, readable};
@@ -22,7 +22,7 @@ impl State {
         let (from, to) = tagged(id);
         let mut jobs = Vec::new();
         engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
-            jobs.extend(job_in(key));
+            jobs.extend(tagged_in(key));
             ControlFlow::Continue(())
         }))?;
         let volume = self.volumes.of(id);

@@ -20,13 +20,23 @@ thread_local! {
 /// The bytes of a record.
 pub(super) fn encode<T: Serialize>(value: &T) -> Result<Box<[u8]>> {
     let mut scratch = SCRATCH.take();
-    scratch.clear();
-    scratch.push(VERSION);
-    let scratch = postcard::to_extend(value, scratch)
-        .map_err(|error| Error::Corrupt(format!("cannot write a record: {error}")))?;
-    let bytes = scratch.as_slice().into();
-    SCRATCH.set(scratch);
-    Ok(bytes)
+    loop {
+        let Some((version, body)) = scratch.split_first_mut() else {
+            scratch.resize(1_024, 0);
+            continue;
+        };
+        *version = VERSION;
+        match postcard::to_slice(value, body) {
+            Ok(body) => {
+                let length = 1 + body.len();
+                let bytes = scratch[..length].into();
+                SCRATCH.set(scratch);
+                return Ok(bytes);
+            }
+            Err(postcard::Error::SerializeBufferFull) => scratch.resize(scratch.len() * 2, 0),
+            Err(error) => return Err(Error::Corrupt(format!("cannot write a record: {error}"))),
+        }
+    }
 }
 
 /// The record that these bytes are.

@@ -27,15 +27,45 @@ pub(super) struct Roll {
 #[derive(Debug)]
 pub(super) struct Card {
     name: Box<str>,
+    /// The next slot, as it was when the job's records were last closed.
     next: Option<Timestamp>,
     owner: u32,
     shelf: Shelf,
 }
 
 impl Card {
+    /// The next slot, unless the job's records are open: then they know.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        self.next
+    }
+
     /// The status that the job has at rest.
     pub(super) fn rest(&self) -> Status {
         self.shelf.rest()
+    }
+}
+
+/// How a job is down on the roll, beside what its spec says and its next slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    shelf: Shelf,
+    paused: bool,
+    /// Whether it is not due at its next slot.
+    off_due: bool,
+}
+
+impl Mark {
+    /// How a job is to be down that is due then.
+    pub(super) fn of(job: &Job, due: Option<Timestamp>) -> Self {
+        Self::at(!job.spec.schedule.is_one_shot(), &job.standing, due)
+    }
+
+    fn at(recurring: bool, standing: &Standing, due: Option<Timestamp>) -> Self {
+        Self {
+            shelf: Shelf::of(Status::at_rest(!recurring, standing), recurring),
+            paused: standing.paused.is_some(),
+            off_due: standing.next_slot.is_some() && standing.next_slot != due,
+        }
     }
 }
 
@@ -106,16 +136,15 @@ impl Roll {
 
     /// Adds a job.
     pub(super) fn put(&mut self, job: &Job, due: Option<Timestamp>) {
-        let JobSpec { id, owner, name, tags, schedule, .. } = job.spec.as_ref();
+        let JobSpec { id, owner, name, tags, .. } = job.spec.as_ref();
         for tag in tags {
             self.tagged.entry(tag.clone()).or_default().insert(*id);
         }
-        let one_shot = schedule.is_one_shot();
-        let place = Shelf::of(Status::at_rest(one_shot, &job.standing), !one_shot);
-        self.shelves[usize::from(place.0)].insert(*id);
+        let mark = Mark::of(job, due);
+        self.shelves[usize::from(mark.shelf.0)].insert(*id);
         let (next, owner) = (job.standing.next_slot, self.number_of(owner));
-        self.cards.insert(*id, Card { name: name.clone(), next, owner, shelf: place });
-        self.note(*id, &job.standing, due);
+        self.cards.insert(*id, Card { name: name.clone(), next, owner, shelf: mark.shelf });
+        self.note(*id, mark);
     }
 
     /// Says where the job of a drawn card stands.
@@ -127,32 +156,35 @@ impl Roll {
         due: Option<Timestamp>,
     ) {
         card.next = standing.next_slot;
-        let recurring = card.shelf.recurring();
-        card.shelf = Shelf::of(Status::at_rest(!recurring, standing), recurring);
-        self.note(job, standing, due);
+        let mark = Mark::at(card.shelf.recurring(), standing, due);
+        card.shelf = mark.shelf;
+        self.note(job, mark);
     }
 
     /// Follows a job that moved on, but was not edited.
-    pub(super) fn settle(&mut self, job: &Job, due: Option<Timestamp>) {
-        let id = job.spec.id;
-        let Some(card) = self.cards.get_mut(&id) else {
+    pub(super) fn mark(&mut self, job: JobId, mark: Mark) {
+        let Some(card) = self.cards.get_mut(&job) else {
             return;
         };
-        card.next = job.standing.next_slot;
-        let recurring = card.shelf.recurring();
-        let place = Shelf::of(Status::at_rest(!recurring, &job.standing), recurring);
-        let before = std::mem::replace(&mut card.shelf, place);
-        if before != place {
-            self.shelves[usize::from(before.0)].remove(&id);
-            self.shelves[usize::from(place.0)].insert(id);
+        let before = std::mem::replace(&mut card.shelf, mark.shelf);
+        if before != mark.shelf {
+            self.shelves[usize::from(before.0)].remove(&job);
+            self.shelves[usize::from(mark.shelf.0)].insert(job);
         }
-        self.note(id, &job.standing, due);
+        self.note(job, mark);
+    }
+
+    /// Notes the next slot of a job whose records are closed.
+    pub(super) fn note_next(&mut self, job: &Job) {
+        if let Some(card) = self.cards.get_mut(&job.spec.id) {
+            card.next = job.standing.next_slot;
+        }
     }
 
     /// Remembers what few jobs are: paused, or due at another time than their slot.
-    fn note(&mut self, job: JobId, standing: &Standing, due: Option<Timestamp>) {
-        set(&mut self.paused, job, standing.paused.is_some());
-        set(&mut self.off_due, job, standing.next_slot.is_some() && standing.next_slot != due);
+    fn note(&mut self, job: JobId, mark: Mark) {
+        set(&mut self.paused, job, mark.paused);
+        set(&mut self.off_due, job, mark.off_due);
     }
 
     /// Takes a job off, which had this spec.
@@ -218,7 +250,8 @@ impl Roll {
         number
     }
 
-    /// Whether the job of this card, of which this is alive, is asked for.
+    /// Whether the job of this card, of which this is alive, is asked for, as far as its next slot does not
+    /// matter.
     pub(super) fn matches(
         &self,
         filter: &JobFilter,
@@ -228,7 +261,6 @@ impl Roll {
         let owner = filter.owner.as_ref().map(|owner| self.owners.get(owner));
         filter.recurring.is_none_or(|recurring| recurring == card.shelf.recurring())
             && owner.is_none_or(|owner| owner == Some(&card.owner))
-            && filter.spans(card.next)
             && filter.paused.is_none_or(|paused| paused == self.paused.contains(&job))
             && filter
                 .tag

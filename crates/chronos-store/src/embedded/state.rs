@@ -193,7 +193,7 @@ impl State {
     pub(super) fn read_file(&self, job: JobId) -> Result<File> {
         let record: Option<StandingRecord> = self.read(&Key::Standing(job))?;
         let StandingRecord { place, standing, .. } = record.ok_or(Error::NoSuchJob(job))?;
-        Ok(File { job: Job { spec: self.spec(job)?, standing }, place })
+        Ok(File::new(Job { spec: self.spec(job)?, standing }, place))
     }
 
     pub(super) fn job_named(&mut self, owner: &str, name: &str) -> Result<Option<Job>> {

@@ -1,5 +1,6 @@
 //! A table of the memory engine: keys of the common lengths in place, any other beside them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 use std::iter::Peekable;
@@ -15,16 +16,47 @@ const PAST: usize = 34;
 /// map spends its time on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    one_id: BTreeMap<[u8; 16], Box<[u8]>>,
-    past: BTreeMap<[u8; PAST], Box<[u8]>>,
+    one_id: BTreeMap<Fixed<16>, Box<[u8]>>,
+    past: BTreeMap<Fixed<PAST>, Box<[u8]>>,
     other: BTreeMap<Box<[u8]>, Box<[u8]>>,
+}
+
+/// A key of `N` bytes in the order of its bytes: compared by large numbers, which
+/// takes a fraction of the time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fixed<const N: usize>([u8; N]);
+
+impl<const N: usize> Ord for Fixed<N> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (ours, our_rest) = self.0.as_chunks::<16>();
+        let (theirs, their_rest) = other.0.as_chunks::<16>();
+        for (one, another) in ours.iter().zip(theirs) {
+            match u128::from_be_bytes(*one).cmp(&u128::from_be_bytes(*another)) {
+                Ordering::Equal => {}
+                unequal => return unequal,
+            }
+        }
+        our_rest.cmp(their_rest)
+    }
+}
+
+impl<const N: usize> PartialOrd for Fixed<N> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<const N: usize> AsRef<[u8]> for Fixed<N> {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 impl Table {
     pub(super) fn get(&self, tail: &[u8]) -> Option<&[u8]> {
         let value = match tail.len() {
-            16 => self.one_id.get(tail.first_chunk()?),
-            PAST => self.past.get(tail.first_chunk()?),
+            16 => self.one_id.get(&Fixed(*tail.first_chunk()?)),
+            PAST => self.past.get(&Fixed(*tail.first_chunk()?)),
             _ => self.other.get(tail),
         };
         value.map(AsRef::as_ref)
@@ -32,9 +64,9 @@ impl Table {
 
     pub(super) fn set(&mut self, tail: &[u8], value: Value) {
         if let Ok(tail) = <[u8; 16]>::try_from(tail) {
-            set(&mut self.one_id, tail, value);
+            set(&mut self.one_id, Fixed(tail), value);
         } else if let Ok(tail) = <[u8; PAST]>::try_from(tail) {
-            set(&mut self.past, tail, value);
+            set(&mut self.past, Fixed(tail), value);
         } else {
             set(&mut self.other, tail.into(), value);
         }
@@ -94,12 +126,12 @@ fn exclusive(high: Option<&[u8]>) -> Bound<&[u8]> {
 fn padded<const N: usize>(
     low: Option<&[u8]>,
     high: Option<&[u8]>,
-) -> (Bound<[u8; N]>, Bound<[u8; N]>) {
+) -> (Bound<Fixed<N>>, Bound<Fixed<N>>) {
     let fit = |bound: &[u8]| {
         let mut key = [0; N];
         let shared = bound.len().min(N);
         key[..shared].copy_from_slice(&bound[..shared]);
-        key
+        Fixed(key)
     };
     let low = low.map_or(Bound::Unbounded, |low| {
         if low.len() > N { Bound::Excluded(fit(low)) } else { Bound::Included(fit(low)) }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chronos_core::plan::Ending;
 use chronos_core::policy::CatchUpPolicy;
-use chronos_core::store::{Claim, Taker};
+use chronos_core::store::{Claim, JobFilter, Taker};
 use chronos_core::{JobSpec, Schedule};
 use chronos_store::kv::MemoryKv;
 
@@ -83,4 +83,26 @@ async fn what_was_read_ahead_is_kept_when_desks_are_cleared() {
     end_all(&bench, everyone, PERIOD).await;
     kv.fail_reads(u32::MAX);
     assert!(!fire_all(&bench, PERIOD + 1).await.is_empty());
+}
+
+#[tokio::test]
+async fn jobs_are_found_by_their_next_slot_after_their_desks_are_cleared() {
+    let (bench, _) = crowd().await;
+    let everyone = fire_all(&bench, PERIOD).await;
+    end_all(&bench, everyone, PERIOD).await;
+    // Steps clear what are too many desks, a few at a time, and pass over those due next.
+    for _ in 0..4 {
+        fire_all(&bench, PERIOD).await;
+    }
+    let moved_on = JobFilter { next_from: Some(at(PERIOD + 1)), ..JobFilter::default() };
+    let (mut found, mut after) = (0, None);
+    loop {
+        let page = bench.find_jobs(&moved_on, after, 10_000).await.unwrap();
+        found += page.jobs.len();
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, usize::try_from(JOBS).unwrap());
 }
