@@ -128,6 +128,56 @@ pub enum OpenError {
         /// What the system says.
         error: io::Error,
     },
+    /// The schema's name could be mistaken for something else.
+    #[cfg(feature = "postgres")]
+    #[error(
+        "schema \"{given}\" is not accepted; use 1 to 40 lower-case letters, digits and underscores, no \
+         digit first and not \"pg_\""
+    )]
+    Schema {
+        /// The name that was given.
+        given: String,
+    },
+    /// A setting cannot be meant.
+    #[cfg(feature = "postgres")]
+    #[error("{field} is not accepted: {problem}")]
+    Setting {
+        /// The setting.
+        field: &'static str,
+        /// What is wrong with it, and what is accepted.
+        problem: &'static str,
+    },
+    /// The address of the database means nothing. It is not shown, because it may hold a password.
+    #[cfg(feature = "postgres")]
+    #[error("the database address is not accepted: {0}; use postgres://USER@HOST:PORT/DATABASE")]
+    Url(sqlx::Error),
+    /// The database cannot be reached, or refuses.
+    #[cfg(feature = "postgres")]
+    #[error("the database cannot be used: {0}")]
+    Database(sqlx::Error),
+    /// A migration cannot be applied; the schema is as it was before it.
+    #[cfg(feature = "postgres")]
+    #[error("migration {number} cannot be applied: {error}; nothing of it was kept")]
+    Migration {
+        /// The migration.
+        number: usize,
+        /// What the database says.
+        error: sqlx::Error,
+    },
+    /// A newer program migrated the schema.
+    #[cfg(feature = "postgres")]
+    #[error(
+        "the schema \"{schema}\" is at version {found}, this program knows up to {known}; use the newer \
+         program that migrated it"
+    )]
+    SchemaTooNew {
+        /// The schema.
+        schema: String,
+        /// Its version.
+        found: usize,
+        /// The newest version that this program knows.
+        known: usize,
+    },
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] kv::Error),

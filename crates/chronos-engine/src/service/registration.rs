@@ -186,10 +186,19 @@ impl SchedulerService {
     /// it before it can fire.
     async fn store_job(&self, spec: JobSpec, name: &Arc<str>) -> store::Result<Arc<JobSpec>> {
         let now = self.clock.now();
-        let Some(known) = self.store.job_named(&spec.owner, &spec.name).await? else {
+        let known = self.store.job_named(&spec.owner, &spec.name).await?;
+        let known = if let Some(known) = known {
+            known
+        } else {
             let job = Job::new(spec.clone(), now)?;
             self.registry.adopt(name, spec.schedule.expression().into(), &job);
-            return Ok(self.store.create_job(spec, now).await?.spec);
+            match self.store.create_job(spec.clone(), now).await {
+                // Another node of the same program was quicker.
+                Err(taken @ store::Error::NameTaken(_)) => {
+                    self.store.job_named(&spec.owner, &spec.name).await?.ok_or(taken)?
+                }
+                created => return Ok(created?.spec),
+            }
         };
         let spec = spec_for(&known, spec);
         if spec == *known.spec {

@@ -6,6 +6,7 @@ mod config;
 mod describe;
 mod error;
 mod manual;
+mod migrate;
 mod next;
 mod restore;
 mod serve;
@@ -55,6 +56,8 @@ enum Command {
     Backup(client::BackupArgs),
     /// Make a backup the store of a new data directory
     Restore(restore::Args),
+    /// Bring the schema of a database up to date
+    Migrate(migrate::Args),
     /// Print the configuration in force, and where each value came from
     Config(config::Args),
     /// Print a completion script for a shell
@@ -112,6 +115,7 @@ where
         Command::Executions(args) => client::executions(args, now, out),
         Command::Backup(args) => client::backup(args, now, out),
         Command::Restore(args) => restore::run(&args, out),
+        Command::Migrate(args) => migrate::run(&args, out),
         Command::Config(args) => config::run(&args, out),
         Command::Completions(args) => manual::completions(&args, out),
         Command::Man(args) => manual::man(&args, out),

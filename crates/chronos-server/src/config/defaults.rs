@@ -25,9 +25,30 @@ fn data_dir_of(root: bool, variable: impl Fn(&str) -> Option<PathBuf>) -> PathBu
     data.map_or_else(|| OF_THE_MACHINE.into(), |data| data.join("chronos"))
 }
 
+/// The host's name, as far as it can be part of a worker's.
+#[must_use]
+pub fn node() -> String {
+    node_of(&std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default())
+}
+
+fn node_of(host: &str) -> String {
+    let fits = |letter: &char| letter.is_ascii_alphanumeric() || ".-_".contains(*letter);
+    let name: String = host.trim().chars().filter(fits).take(100).collect();
+    if name.is_empty() { "localhost".into() } else { name }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_is_called_as_its_host_is() {
+        for (host, node) in
+            [("db-1.example\n", "db-1.example"), ("", "localhost"), ("a b\0c", "abc")]
+        {
+            assert_eq!(node_of(host), node);
+        }
+    }
 
     #[test]
     fn the_data_directory_belongs_to_whoever_runs_the_process() {

@@ -22,12 +22,21 @@ pub struct Key {
     pub help: &'static str,
     /// Which values are accepted.
     pub accepted: &'static str,
-    /// Whether its value is a number; everything else is text.
-    pub(super) number: bool,
+    /// What kind of value it has.
+    pub(super) kind: Kind,
+}
+
+/// What kind of value a key has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    /// True or false.
+    Switch,
 }
 
 macro_rules! keys {
-    ($($name:literal $variable:literal $flag:literal $value:literal $number:literal:
+    ($($name:literal $variable:literal $flag:literal $value:literal $kind:ident:
         $help:literal, $accepted:literal;)*) => {
         /// Everything that can be configured, in the order in which it is shown.
         pub const KEYS: &[Key] = &[$(Key {
@@ -37,49 +46,76 @@ macro_rules! keys {
             value: $value,
             help: $help,
             accepted: $accepted,
-            number: $number,
+            kind: Kind::$kind,
         }),*];
     };
 }
 
 keys! {
-    "listen" "CHRONOS_LISTEN" "listen" "ADDR" false:
+    "listen" "CHRONOS_LISTEN" "listen" "ADDR" Text:
         "Where gRPC, health and metrics are served",
         "an address and a port such as 127.0.0.1:8080 or [::1]:8080";
-    "data_dir" "CHRONOS_DATA_DIR" "data-dir" "DIR" false:
+    "data_dir" "CHRONOS_DATA_DIR" "data-dir" "DIR" Text:
         "Where the store keeps its files",
         "a path";
-    "store" "CHRONOS_STORE" "store" "ENGINE" false:
+    "store" "CHRONOS_STORE" "store" "ENGINE" Text:
         "The engine that keeps jobs and executions: fjall, rocksdb or memory",
         "fjall, rocksdb or memory";
-    "shutdown_timeout_secs" "CHRONOS_SHUTDOWN_TIMEOUT_SECS" "shutdown-timeout-secs" "SECONDS" true:
+    "database_url" "CHRONOS_DATABASE_URL" "database-url" "URL" Text:
+        "The PostgreSQL database that the nodes of a cluster share, in place of a store of one's own",
+        "an address such as postgres://user:password@host:5432/database";
+    "database_pool" "CHRONOS_DATABASE_POOL" "database-pool" "N" Number:
+        "Connections that this node opens to the database, beside one that renews and one that listens",
+        "a whole number from 1 to 1000";
+    "database_poll_only" "CHRONOS_DATABASE_POLL_ONLY" "database-poll-only" "BOOL" Switch:
+        "Whether a pooler in transaction mode, such as PgBouncer, stands before the database",
+        "true or false";
+    "history_days" "CHRONOS_HISTORY_DAYS" "history-days" "DAYS" Number:
+        "Days for which the database keeps finished executions and decisions",
+        "a whole number from 1 to 36500";
+    "node" "CHRONOS_NODE" "node" "NAME" Text:
+        "What this node is called where several share a database [default: the host's name]",
+        "a name of 1 to 100 letters, digits, dots, dashes and underscores";
+    "roles" "CHRONOS_ROLES" "roles" "ROLES" Text:
+        "What this node does: any of api, scheduler and worker, with commas between them",
+        "any of api, scheduler and worker, such as api,worker";
+    "lease_secs" "CHRONOS_LEASE_SECS" "lease-secs" "SECONDS" Number:
+        "How long an execution stays with a worker that does not renew it",
+        "whole seconds up to 31536000, at least three times heartbeat_secs";
+    "heartbeat_secs" "CHRONOS_HEARTBEAT_SECS" "heartbeat-secs" "SECONDS" Number:
+        "How often a worker renews what it runs",
+        "whole seconds from 1, at most a third of lease_secs";
+    "max_clock_skew_secs" "CHRONOS_MAX_CLOCK_SKEW_SECS" "max-clock-skew-secs" "SECONDS" Number:
+        "How far this machine's clock may be off the database's before it takes on no work",
+        "whole seconds from 1 to 31536000";
+    "shutdown_timeout_secs" "CHRONOS_SHUTDOWN_TIMEOUT_SECS" "shutdown-timeout-secs" "SECONDS" Number:
         "How long runs may take to end once a shutdown begins",
         "whole seconds from 0 to 31536000";
-    "max_concurrent_runs" "CHRONOS_MAX_CONCURRENT_RUNS" "max-concurrent-runs" "N" true:
+    "max_concurrent_runs" "CHRONOS_MAX_CONCURRENT_RUNS" "max-concurrent-runs" "N" Number:
         "Runs that may be under way at once; further ones wait their turn",
         "a whole number from 1";
-    "default_timezone" "CHRONOS_DEFAULT_TIMEZONE" "default-timezone" "ZONE" false:
+    "default_timezone" "CHRONOS_DEFAULT_TIMEZONE" "default-timezone" "ZONE" Text:
         "The time zone of cron jobs that name none",
         "an IANA name such as Europe/Berlin";
-    "misfire_grace_secs" "CHRONOS_MISFIRE_GRACE_SECS" "misfire-grace-secs" "SECONDS" true:
+    "misfire_grace_secs" "CHRONOS_MISFIRE_GRACE_SECS" "misfire-grace-secs" "SECONDS" Number:
         "How late a slot may fire and still count as on time",
         "whole seconds from 0 to 31536000";
-    "history_per_job" "CHRONOS_HISTORY_PER_JOB" "history-per-job" "N" true:
+    "history_per_job" "CHRONOS_HISTORY_PER_JOB" "history-per-job" "N" Number:
         "Past executions kept of each job",
         "a whole number from 1 to 4294967295";
-    "log" "CHRONOS_LOG" "log" "FILTER" false:
+    "log" "CHRONOS_LOG" "log" "FILTER" Text:
         "What is logged: a level, or a filter such as info,chronos_engine=debug",
         "error, warn, info, debug, trace, off, or a filter such as info,chronos_engine=debug";
-    "log_format" "CHRONOS_LOG_FORMAT" "log-format" "FORMAT" false:
+    "log_format" "CHRONOS_LOG_FORMAT" "log-format" "FORMAT" Text:
         "How log lines look: auto, pretty or json; auto is pretty on a terminal",
         "auto, pretty or json";
-    "compaction_cron" "CHRONOS_COMPACTION_CRON" "compaction-cron" "EXPR" false:
+    "compaction_cron" "CHRONOS_COMPACTION_CRON" "compaction-cron" "EXPR" Text:
         "When the store gives back the space of deleted records",
         "a cron expression such as \"0 0 4 * * 0\"";
-    "compaction_timezone" "CHRONOS_COMPACTION_TIMEZONE" "compaction-timezone" "ZONE" false:
+    "compaction_timezone" "CHRONOS_COMPACTION_TIMEZONE" "compaction-timezone" "ZONE" Text:
         "The time zone whose clocks --compaction-cron is read by",
         "an IANA name such as Europe/Berlin";
-    "compaction_jitter_secs" "CHRONOS_COMPACTION_JITTER_SECS" "compaction-jitter-secs" "SECONDS" true:
+    "compaction_jitter_secs" "CHRONOS_COMPACTION_JITTER_SECS" "compaction-jitter-secs" "SECONDS" Number:
         "The window over which the start of a compaction is spread",
         "whole seconds from 0 to 31536000";
 }
@@ -93,7 +129,7 @@ impl clap::Args for Flags {
         command.args(KEYS.iter().map(|key| {
             let arg = Arg::new(key.name).long(key.flag).value_name(key.value).help(key.help);
             // A value that begins with a dash is a mistake to be named, not another flag.
-            arg.allow_hyphen_values(key.number)
+            arg.allow_hyphen_values(key.kind == Kind::Number)
         }))
     }
 

@@ -8,6 +8,7 @@ use figment::providers::{Format, Serialized, Toml};
 use figment::value::{Dict, Map, Value};
 use figment::{Figment, Metadata, Profile, Provider};
 
+use super::key::Kind as KeyKind;
 use super::{Config, Flags, KEYS, Key};
 
 /// The file that is read when none is named.
@@ -142,8 +143,12 @@ impl Provider for Layer {
 }
 
 fn typed(key: &Key, text: &str) -> Value {
-    let number = text.parse::<u64>().ok().filter(|_| key.number);
-    number.map_or_else(|| Value::from(text), Value::from)
+    let value = match key.kind {
+        KeyKind::Text => None,
+        KeyKind::Number => text.parse::<u64>().ok().map(Value::from),
+        KeyKind::Switch => text.parse::<bool>().ok().map(Value::from),
+    };
+    value.unwrap_or_else(|| Value::from(text))
 }
 
 /// Container platforms announce a service named `chronos` in variables of their own.

@@ -1,8 +1,10 @@
 //! Configuration: what the daemon is told, from where, and what it refuses.
 
+mod database;
 mod defaults;
 mod key;
 mod layers;
+mod roles;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -10,16 +12,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chronos_core::schedule::{Cron, Zone};
+use chronos_core::store::Roles;
 use chronos_engine::{CompactionJobConfig, SchedulerConfig};
-use chronos_store::{Engine, StoreUrl};
+use chronos_store::{Engine, PostgresConfig, StoreUrl};
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
 use crate::daemon::ServeConfig;
 
-pub use defaults::data_dir;
+pub use database::DatabaseUrl;
+pub use defaults::{data_dir, node};
 pub use key::{Flags, KEYS, Key};
 pub use layers::{Error, InForce, load};
+pub use roles::NodeRoles;
 
 /// How `chronos serve` works: every key of `chronos.toml`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +36,24 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The engine that keeps them.
     pub store: StoreKind,
+    /// The database that the nodes of a cluster share, in place of a store of one's own.
+    pub database_url: Option<DatabaseUrl>,
+    /// Connections to it, beside one that renews and one that listens.
+    pub database_pool: u32,
+    /// Whether a pooler in transaction mode stands before it.
+    pub database_poll_only: bool,
+    /// Days for which it keeps finished executions and decisions.
+    pub history_days: u32,
+    /// What this node is called.
+    pub node: String,
+    /// What this node does.
+    pub roles: NodeRoles,
+    /// How long an execution stays with a worker that does not renew it.
+    pub lease_secs: u64,
+    /// How often a worker renews what it runs.
+    pub heartbeat_secs: u64,
+    /// How far this machine's clock may be off the database's.
+    pub max_clock_skew_secs: u64,
     /// How long runs may take to end once a shutdown begins.
     pub shutdown_timeout_secs: u64,
     /// Runs that may be under way at once; further ones wait their turn.
@@ -99,6 +122,15 @@ impl Config {
             listen: ServeConfig::LISTEN,
             data_dir,
             store: StoreKind::Fjall,
+            database_url: None,
+            database_pool: 10,
+            database_poll_only: false,
+            history_days: 90,
+            node: node(),
+            roles: NodeRoles::ALL,
+            lease_secs: scheduler.lease.as_secs(),
+            heartbeat_secs: scheduler.heartbeat.as_secs(),
+            max_clock_skew_secs: ServeConfig::MAX_CLOCK_SKEW.as_secs(),
             shutdown_timeout_secs: scheduler.shutdown_timeout_secs,
             max_concurrent_runs: scheduler.max_concurrent_runs,
             default_timezone: Zone::UTC,
@@ -124,9 +156,28 @@ impl Config {
             max_concurrent_runs: self.max_concurrent_runs,
             misfire_grace: Duration::from_secs(self.misfire_grace_secs),
             history_per_job: self.history_per_job,
+            roles: Roles { scheduler: self.roles.scheduler, worker: self.roles.worker },
+            node: Some(self.node.clone()),
+            lease: Duration::from_secs(self.lease_secs),
+            heartbeat: Duration::from_secs(self.heartbeat_secs),
             ..SchedulerConfig::default()
         };
+        serve.database = self.database();
+        serve.answers = self.roles.api;
+        serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
         serve
+    }
+
+    /// The database of the cluster, if this is one.
+    #[must_use]
+    pub fn database(&self) -> Option<PostgresConfig> {
+        let url = self.database_url.as_ref()?;
+        Some(PostgresConfig {
+            connections: self.database_pool,
+            pooler: self.database_poll_only,
+            keep_history: Some(Duration::from_hours(24) * self.history_days),
+            ..PostgresConfig::new(url.secret())
+        })
     }
 
     /// When the store is compacted.
@@ -148,7 +199,35 @@ impl Config {
         if self.max_concurrent_runs == 0 {
             return Err(("max_concurrent_runs", None));
         }
+        if let Some(Err(problem)) = self.database_url.as_ref().map(DatabaseUrl::check) {
+            return Err(("database_url", Some(problem)));
+        }
+        if !(1..=1_000).contains(&self.database_pool) {
+            return Err(("database_pool", None));
+        }
+        if !(1..=36_500).contains(&self.history_days) {
+            return Err(("history_days", None));
+        }
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || ".-_".contains(letter);
+        if !(1..=100).contains(&self.node.len()) || !self.node.chars().all(fits) {
+            return Err(("node", None));
+        }
+        if self.heartbeat_secs == 0 {
+            return Err(("heartbeat_secs", None));
+        }
+        if self.lease_secs < self.heartbeat_secs.saturating_mul(3) {
+            let problem = format!(
+                "{} s do not hold for three heartbeats of {} s",
+                self.lease_secs, self.heartbeat_secs
+            );
+            return Err(("lease_secs", Some(problem)));
+        }
+        if self.max_clock_skew_secs == 0 {
+            return Err(("max_clock_skew_secs", None));
+        }
         for (key, seconds) in [
+            ("lease_secs", self.lease_secs),
+            ("max_clock_skew_secs", self.max_clock_skew_secs),
             ("shutdown_timeout_secs", self.shutdown_timeout_secs),
             ("misfire_grace_secs", self.misfire_grace_secs),
             ("compaction_jitter_secs", self.compaction_jitter_secs),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chronos_engine::SchedulerConfig;
-use chronos_store::StoreUrl;
+use chronos_store::{PostgresConfig, StoreUrl};
 
 use super::Error;
 
@@ -18,6 +18,12 @@ pub struct ServeConfig {
     pub data_dir: PathBuf,
     /// The store that holds them; memory, unless another is named.
     pub store: StoreUrl,
+    /// The database that it shares with other nodes, in place of a store of its own.
+    pub database: Option<PostgresConfig>,
+    /// Whether it answers requests; one that does not still tells how it is.
+    pub answers: bool,
+    /// How far this machine's clock may be off the database's before it takes on no work.
+    pub max_clock_skew: Duration,
     /// How its scheduler works.
     pub scheduler: SchedulerConfig,
     /// What it accepts of those who connect.
@@ -29,6 +35,9 @@ impl ServeConfig {
     pub const LISTEN: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 
+    /// How far a clock may usually be off.
+    pub const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
+
     /// The usual way to serve what this directory holds.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
@@ -36,6 +45,9 @@ impl ServeConfig {
             listen: Self::LISTEN,
             data_dir: data_dir.into(),
             store: StoreUrl::Memory,
+            database: None,
+            answers: true,
+            max_clock_skew: Self::MAX_CLOCK_SKEW,
             scheduler: SchedulerConfig::default(),
             limits: Limits::default(),
         }

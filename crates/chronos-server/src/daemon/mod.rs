@@ -6,12 +6,13 @@ mod guard;
 mod listener;
 mod probes;
 mod routes;
+mod store;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use chronos_engine::{Clock, SchedulerError, SchedulerService, SystemClock};
-use chronos_store::{EmbeddedStore, OpenError, Retention, Tuning};
+use chronos_engine::{SchedulerError, SchedulerService};
+use chronos_store::OpenError;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -21,6 +22,8 @@ pub use config::{Limits, ServeConfig};
 pub(crate) use gate::{Gate, Phase};
 use listener::Server;
 use probes::Probes;
+
+use crate::metrics::Metrics;
 
 /// Why a daemon could not start.
 #[derive(Debug, thiserror::Error)]
@@ -45,8 +48,11 @@ pub enum Error {
     /// The store cannot be opened.
     #[error("data_dir: {0}")]
     Open(#[from] OpenError),
-    /// The store cannot be written to.
-    #[error("data_dir: {0}")]
+    /// The database cannot be opened.
+    #[error("database_url: {0}")]
+    Database(OpenError),
+    /// The store does not answer or cannot be written to.
+    #[error(transparent)]
     Store(chronos_core::store::Error),
     /// The program was put together wrongly.
     #[error("the reflection service cannot read its contract: {0}")]
@@ -73,23 +79,31 @@ impl Daemon {
         register: impl AsyncFnOnce(&SchedulerService) -> Result<(), SchedulerError>,
     ) -> Result<Self, Error> {
         config.validate()?;
-        let store = Arc::new(open_store(&config)?);
-        info!(store = %config.store, "Store opened");
-        let ServeConfig { listen, scheduler, limits, .. } = config;
-        let clock = Arc::new(SystemClock::new());
-        let orphans = store.reap_orphans(clock.now()).await.map_err(Error::Store)?;
-        if !orphans.is_empty() {
-            warn!(runs = orphans.len(), "Runs ended that a process before this one left");
-        }
-        let service = Arc::new(SchedulerService::with_store(scheduler, store.clone(), clock)?);
+        let opened = store::open(&config).await?;
+        let (scheduler, store) = (config.scheduler.clone(), opened.store.clone());
+        let service = SchedulerService::with_store(scheduler, store, opened.clock.clone())?;
+        let service = Arc::new(service);
+        let timekeeper = opened.timekeeper(service.brake(), &config).await?;
+        let ServeConfig { listen, limits, answers, .. } = config;
+        let metrics = Arc::new(Metrics::new());
+        service.observe(metrics.clone());
         register(&service).await?;
         let bound = TcpListener::bind(listen).await;
         let bound = bound.map_err(|error| Error::Listen { address: listen, error })?;
         let gate = Arc::new(Gate::new());
         let probes = Probes::new(service.clone(), gate.clone());
         let closing = CancellationToken::new();
-        let routes = routes::all(&service, &store, &gate, &probes, &closing, &limits)?;
+        let routes = if answers {
+            let own = opened.own.as_ref();
+            routes::all(&service, own, &metrics, &gate, &probes, &closing, &limits)?
+        } else {
+            routes::about_itself(&service, &metrics, &probes, &limits)
+        };
         service.start().await?;
+        if let Some(timekeeper) = timekeeper {
+            metrics.watch_clock(timekeeper.skew());
+            tokio::spawn(timekeeper.run(closing.clone()));
+        }
         let server = Server::start(bound, routes, &limits)
             .map_err(|error| Error::Listen { address: listen, error })?;
         gate.open();
@@ -136,13 +150,4 @@ impl Daemon {
         stopped?;
         flushed.map_err(Error::Store)
     }
-}
-
-/// The store that the configuration names.
-fn open_store(config: &ServeConfig) -> Result<EmbeddedStore, Error> {
-    let retention = Retention {
-        executions_per_job: Some(config.scheduler.history_per_job),
-        audit_events: None,
-    };
-    Ok(chronos_store::open(&config.store, retention, Tuning::default())?)
 }

@@ -37,6 +37,9 @@ struct Readiness {
     status: &'static str,
     scheduler: &'static str,
     store: String,
+    /// Why no work is taken on, if none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    braked: Option<String>,
 }
 
 impl Probes {
@@ -86,14 +89,15 @@ impl Probes {
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
         };
+        let braked = self.service.brake().reason().map(|reason| reason.to_string());
         let status = match self.gate.phase() {
             Phase::Starting => "starting",
-            Phase::Ready if store != "ok" => "unavailable",
+            Phase::Ready if store != "ok" || braked.is_some() => "unavailable",
             Phase::Ready => "ready",
             Phase::Stopping => "stopping",
         };
         let scheduler = if self.service.is_running() { "running" } else { "stopped" };
-        Readiness { status, scheduler, store }
+        Readiness { status, scheduler, store, braked }
     }
 
     /// Whether requests are served: 200 or 503, with what was looked at.

@@ -28,7 +28,8 @@ use crate::rest::{self, Api};
 
 pub(super) fn all(
     service: &Arc<SchedulerService>,
-    store: &Arc<EmbeddedStore>,
+    own: Option<&Arc<EmbeddedStore>>,
+    metrics: &Arc<Metrics>,
     gate: &Arc<Gate>,
     probes: &Probes,
     closing: &CancellationToken,
@@ -36,13 +37,11 @@ pub(super) fn all(
 ) -> Result<Router, Error> {
     let changes = Changes::new();
     service.observe(Arc::new(changes.clone()));
-    let metrics = Arc::new(Metrics::new());
-    service.observe(metrics.clone());
     let scheduler = Scheduler::new(
         service.clone(),
         changes.clone(),
         metrics.clone(),
-        store.clone(),
+        own.cloned(),
         closing.clone(),
         limits.watchers,
     );
@@ -61,19 +60,36 @@ pub(super) fn all(
     let health = HealthServer::new(HealthService::from_health_reporter(probes.reporter()));
     let health = Routes::new(health).into_axum_router().reset_fallback();
     let grpc = guarded.merge(health).layer(from_fn(guard::only_grpc));
-    let (readyz, figures) = (probes.clone(), service.clone());
-    let largest = u64::try_from(limits.body_bytes).unwrap_or(u64::MAX);
-    Ok(Router::new()
+    let routes = itself(service, metrics, probes).merge(rest.merge(bulk)).merge(rest::docs());
+    Ok(fenced(routes.merge(grpc), limits))
+}
+
+/// What a node serves that answers no requests: how it is.
+pub(super) fn about_itself(
+    service: &Arc<SchedulerService>,
+    metrics: &Arc<Metrics>,
+    probes: &Probes,
+    limits: &Limits,
+) -> Router {
+    fenced(itself(service, metrics, probes), limits)
+}
+
+fn itself(service: &Arc<SchedulerService>, metrics: &Arc<Metrics>, probes: &Probes) -> Router {
+    let (readyz, figures, metrics) = (probes.clone(), service.clone(), metrics.clone());
+    Router::new()
         .route("/healthz", get(probes::healthz))
         .route("/readyz", get(move || readyz.clone().readyz()))
         .route("/metrics", get(move || metrics::text(metrics.clone(), figures.clone())))
-        .merge(rest.merge(bulk))
-        .merge(rest::docs())
-        .merge(grpc)
+}
+
+/// The routes behind the guards that every request passes.
+fn fenced(routes: Router, limits: &Limits) -> Router {
+    let largest = u64::try_from(limits.body_bytes).unwrap_or(u64::MAX);
+    routes
         .fallback(nothing_here)
         .layer(DefaultBodyLimit::max(limits.body_bytes))
         .layer(from_fn_with_state(largest, guard::not_too_large))
-        .layer(from_fn(guard::only_this_machine)))
+        .layer(from_fn(guard::only_this_machine))
 }
 
 mod metrics {
@@ -89,6 +105,7 @@ mod metrics {
 
     pub(super) async fn text(metrics: Arc<Metrics>, service: Arc<SchedulerService>) -> Response {
         let now = service.clock().now();
+        metrics.set_braked(service.brake().reason().is_some());
         let page = metrics.render(service.store().as_ref(), service.registry(), now).await;
         match page {
             Ok(page) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], page).into_response(),

@@ -30,8 +30,8 @@ pub(crate) struct Scheduler {
     pub(super) service: Arc<SchedulerService>,
     pub(super) changes: Changes,
     pub(super) metrics: Arc<Metrics>,
-    /// The scheduler's own store, as that which can be copied.
-    pub(super) copied: Arc<EmbeddedStore>,
+    /// The scheduler's own store, as that which can be copied; none where nodes share a database.
+    pub(super) copied: Option<Arc<EmbeddedStore>>,
     /// Cancelled when streams must end.
     closing: CancellationToken,
     places: Arc<Semaphore>,
@@ -43,7 +43,7 @@ impl Scheduler {
         service: Arc<SchedulerService>,
         changes: Changes,
         metrics: Arc<Metrics>,
-        copied: Arc<EmbeddedStore>,
+        copied: Option<Arc<EmbeddedStore>>,
         closing: CancellationToken,
         watchers: usize,
     ) -> Self {

@@ -156,7 +156,12 @@ impl Contract for Scheduler {
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;
 
     async fn backup(&self, _: Request<BackupRequest>) -> Answer<Self::BackupStream> {
-        Ok(Response::new(backup::stream(self.copied.clone()).boxed()))
+        let Some(store) = self.copied.clone() else {
+            let problem = "jobs are kept in PostgreSQL, which has its own tools: copy the database \
+                           with pg_dump, or archive its write-ahead log";
+            return Err(Status::failed_precondition(problem));
+        };
+        Ok(Response::new(backup::stream(store).boxed()))
     }
 }
 

@@ -8,7 +8,8 @@ mod jobs;
 mod runs;
 mod spans;
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chronos_core::store::{self, Claim, Planned, Stats, Store};
@@ -36,6 +37,9 @@ const PREFIX: &str = "chronos";
 pub struct Metrics {
     registry: Registry,
     created: Counter,
+    braked: Gauge,
+    /// By how many microseconds this machine's clock is ahead of the one that nodes share.
+    skew: OnceLock<Arc<AtomicI64>>,
     runs: Runs,
 }
 
@@ -57,8 +61,11 @@ impl Metrics {
         registry.register("build", "What this program was built from", build);
         let created = Counter::default();
         registry.register("jobs_created", "Jobs created since the start", created.clone());
+        let braked = Gauge::default();
+        let help = "Whether this node takes on no work, because its clock is wrong";
+        registry.register("braked", help, braked.clone());
         let runs = Runs::register(&mut registry);
-        Self { registry, created, runs }
+        Self { registry, created, braked, skew: OnceLock::new(), runs }
     }
 
     /// Counts a job that somebody created.
@@ -70,6 +77,26 @@ impl Metrics {
     #[must_use]
     pub fn figures(&self) -> Figures {
         Figures { created: self.created.get(), ..self.runs.figures() }
+    }
+
+    /// Says whether the node takes on no work.
+    pub fn set_braked(&self, braked: bool) {
+        self.braked.set(braked.into());
+    }
+
+    /// Shows from now on how far this machine's clock is off the one that nodes share.
+    pub fn watch_clock(&self, skew: Arc<AtomicI64>) {
+        // A process has one clock, so whoever came first told of the same.
+        let _ = self.skew.set(skew);
+    }
+
+    fn register_skew(&self, registry: &mut Registry) {
+        if let Some(skew) = self.skew.get() {
+            let seconds = skew.load(Ordering::SeqCst) as f64 / 1e6;
+            let help = "By how much this machine's clock is ahead of the one that nodes share";
+            let gauge = ConstGauge::new(seconds);
+            registry.register_with_unit("clock_skew", help, Unit::Seconds, gauge);
+        }
     }
 
     /// Everything, as text of the type [`CONTENT_TYPE`], at `now`.
@@ -84,6 +111,7 @@ impl Metrics {
         let mut scrape = Registry::with_prefix(PREFIX);
         register_stats(&mut scrape, &stats);
         self.runs.register_ratios(&mut scrape);
+        self.register_skew(&mut scrape);
         jobs::register(&mut scrape, jobs, now);
         let mut page = String::new();
         // Writing to a string cannot fail.

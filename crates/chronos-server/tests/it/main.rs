@@ -6,6 +6,7 @@
 )]
 
 mod client;
+mod cluster;
 mod config;
 mod crash;
 mod daemon;

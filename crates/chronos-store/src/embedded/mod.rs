@@ -12,7 +12,7 @@ mod jobs;
 mod keys;
 mod past;
 mod ready;
-mod record;
+pub(crate) mod record;
 mod requests;
 mod retention;
 mod roll;

@@ -18,7 +18,7 @@ thread_local! {
 }
 
 /// The bytes of a record.
-pub(super) fn encode<T: Serialize>(value: &T) -> Result<Box<[u8]>> {
+pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Box<[u8]>> {
     let mut scratch = SCRATCH.take();
     loop {
         let Some((version, body)) = scratch.split_first_mut() else {
@@ -40,7 +40,7 @@ pub(super) fn encode<T: Serialize>(value: &T) -> Result<Box<[u8]>> {
 }
 
 /// The record that these bytes are.
-pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let body = body(bytes)?;
     postcard::from_bytes(body).map_err(|error| unreadable(&error))
 }

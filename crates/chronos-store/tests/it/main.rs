@@ -12,6 +12,8 @@ mod disk;
 mod embedded;
 mod kv;
 mod model;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod shared_kv;
 
 use conformance::conformance;
@@ -25,6 +27,9 @@ conformance!(tiny_volumes, crate::bench::tiny_volumes, 1_000);
 conformance!(fjall, crate::disk::engine::fjall, 40);
 #[cfg(feature = "rocksdb")]
 conformance!(rocksdb, crate::disk::engine::rocksdb, 40);
+// Histories on PostgreSQL are fewer: each step is a dozen transactions.
+#[cfg(feature = "postgres")]
+conformance!(on_postgres, crate::postgres::fresh, 12);
 
 kv_conformance!(memory_kv, chronos_store::kv::MemoryKv::new);
 #[cfg(feature = "fjall")]

@@ -53,13 +53,30 @@ impl Endpoint {
         endpoint
     }
 
-    /// "ok" succeeds at once, "slow" after a while, "flaky" fails the first attempt at every slot.
+    /// "ok" succeeds at once, "slow" after a while, "flaky" fails the first attempt at every slot. "hangs"
+    /// leaves that one without an answer, "late" lets it wait for five seconds.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 
     pub(crate) fn calls(&self) -> Vec<Called> {
         self.record().calls.clone()
+    }
+
+    /// Waits until an execution calls.
+    pub(crate) async fn called(&self, execution: ExecutionId) {
+        self.until(|called| called.execution == execution).await;
+    }
+
+    /// Waits until an execution's call is answered.
+    pub(crate) async fn answered(&self, execution: ExecutionId) {
+        self.until(|called| called.execution == execution && called.answered.is_some()).await;
+    }
+
+    async fn until(&self, found: impl Fn(&Called) -> bool) {
+        while !self.record().calls.iter().any(&found) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
@@ -96,9 +113,12 @@ async fn answer(State(endpoint): State<Endpoint>, uri: Uri, headers: HeaderMap) 
     };
     let attempt = called.attempt;
     let call = endpoint.note(called);
-    if uri.path() == "/slow" {
+    match uri.path() {
         // Long enough for kills to meet it, and for the next slot to find it running.
-        tokio::time::sleep(Duration::from_millis(700)).await;
+        "/slow" => tokio::time::sleep(Duration::from_millis(700)).await,
+        "/hangs" if attempt == 1 => std::future::pending().await,
+        "/late" if attempt == 1 => tokio::time::sleep(Duration::from_secs(5)).await,
+        _ => {}
     }
     let status = match uri.path() {
         "/flaky" if attempt == 1 => StatusCode::SERVICE_UNAVAILABLE,

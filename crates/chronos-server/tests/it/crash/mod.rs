@@ -2,7 +2,7 @@
 
 mod accounts;
 mod clients;
-mod endpoint;
+pub(crate) mod endpoint;
 mod faults;
 mod restart;
 mod specs;

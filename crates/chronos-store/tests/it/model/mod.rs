@@ -25,7 +25,7 @@ pub(crate) fn check<F: Future<Output = Bench>>(
     restart_after: Option<usize>,
     open: impl Fn() -> F,
 ) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut runner = TestRunner::new(Config {
         failure_persistence: None,
         max_shrink_iters: 10_000,

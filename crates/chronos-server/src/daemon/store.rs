@@ -1,0 +1,65 @@
+//! The store that a daemon opens: one of its own, or the database that a cluster shares.
+
+use std::sync::Arc;
+
+use chronos_core::Store;
+use chronos_engine::run::{Brake, Timekeeper};
+use chronos_engine::{Clock, EmbeddedStore, SharedClock, SystemClock};
+use chronos_store::{PostgresStore, Retention, Tuning};
+use tracing::{info, warn};
+
+use super::{Error, ServeConfig};
+
+/// A store, and the clock that decisions about it are made by.
+pub(super) struct Opened {
+    pub(super) store: Arc<dyn Store>,
+    /// The same store where it is this daemon's own, as that which can be copied.
+    pub(super) own: Option<Arc<EmbeddedStore>>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// The same clock where it is shared.
+    shared: Option<Arc<SharedClock>>,
+}
+
+/// Opens the store that the configuration names.
+pub(super) async fn open(config: &ServeConfig) -> Result<Opened, Error> {
+    let clock = Arc::new(SystemClock::new());
+    if let Some(database) = &config.database {
+        let store = PostgresStore::open(database.clone()).await.map_err(Error::Database)?;
+        info!(schema = database.schema, "Database opened");
+        let shared = Arc::new(SharedClock::new(clock));
+        let clock = shared.clone();
+        return Ok(Opened { store: Arc::new(store), own: None, clock, shared: Some(shared) });
+    }
+    let own = Arc::new(open_own(config)?);
+    info!(store = %config.store, "Store opened");
+    let orphans = own.reap_orphans(clock.now()).await.map_err(Error::Store)?;
+    if !orphans.is_empty() {
+        warn!(runs = orphans.len(), "Runs ended that a process before this one left");
+    }
+    Ok(Opened { store: own.clone(), own: Some(own), clock, shared: None })
+}
+
+fn open_own(config: &ServeConfig) -> Result<EmbeddedStore, Error> {
+    let retention = Retention {
+        executions_per_job: Some(config.scheduler.history_per_job),
+        audit_events: None,
+    };
+    Ok(chronos_store::open(&config.store, retention, Tuning::default())?)
+}
+
+impl Opened {
+    /// What keeps the clock true, which it is from now on; nothing where no clock is shared.
+    pub(super) async fn timekeeper(
+        &self,
+        brake: &Arc<Brake>,
+        config: &ServeConfig,
+    ) -> Result<Option<Timekeeper>, Error> {
+        let Some(clock) = &self.shared else {
+            return Ok(None);
+        };
+        let (clock, store, brake) = (clock.clone(), self.store.clone(), brake.clone());
+        let mut timekeeper = Timekeeper::new(clock, store, brake, config.max_clock_skew);
+        timekeeper.measure().await.map_err(Error::Store)?;
+        Ok(Some(timekeeper))
+    }
+}

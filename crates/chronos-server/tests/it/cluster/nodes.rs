@@ -1,0 +1,155 @@
+//! The nodes of a cluster, the database that they share, and the jobs that they run.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::Duration;
+
+use chronos_core::{Execution, JobId, Store};
+use chronos_pgtest::Cluster;
+use chronos_server::proto::catch_up_policy::{self, Kind as CatchUp};
+use chronos_server::proto::overlap_policy::{self, Kind as Overlap};
+use chronos_server::proto::schedule::Cadence;
+use chronos_server::proto::target::Kind as Target;
+use chronos_server::proto::{
+    self, CatchUpPolicy, CreateJobRequest, Cron, Http, JobSpec, OverlapPolicy, RunJobRequest,
+    Schedule,
+};
+use chronos_store::{PostgresConfig, PostgresStore};
+
+use crate::command;
+use crate::daemon::house::{client, get};
+use crate::daemon::soon;
+use crate::serving::Serving;
+
+/// How long a lease holds in these tests; renewed every second.
+pub(super) const LEASE: Duration = Duration::from_secs(3);
+
+/// A database of its own in a cluster of PostgreSQL.
+pub(super) struct Database<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) name: String,
+}
+
+impl<'a> Database<'a> {
+    pub(super) fn fresh(cluster: &'a Cluster) -> Self {
+        let name = cluster.fresh_name();
+        cluster.psql("postgres", &format!("CREATE DATABASE {name}"));
+        Self { cluster, name }
+    }
+
+    pub(super) fn url(&self) -> String {
+        self.cluster.url(&self.name)
+    }
+
+    pub(super) fn psql(&self, statements: &str) -> String {
+        self.cluster.psql(&self.name, statements)
+    }
+
+    /// The command line of a node on this database.
+    pub(super) fn command(&self, name: &str, extra: &[&str]) -> Command {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--node", name, "--lease-secs", "3"];
+        let rest = ["--heartbeat-secs", "1", "--shutdown-timeout-secs", "5", "--data-dir", "/none"];
+        let mut command = command(&[&args[..], &rest[..], extra].concat());
+        command.env("CHRONOS_DATABASE_URL", self.url());
+        command
+    }
+
+    pub(super) async fn node(&self, name: &str, extra: &[&str]) -> Node {
+        let mut process = Serving::spawn(&mut self.command(name, extra));
+        let address = process.listening().await;
+        Node { name: name.into(), process, address }
+    }
+
+    /// Nodes that do everything, called a, b, c and so on.
+    pub(super) async fn nodes(&self, number: usize) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        for name in ["a", "b", "c"].into_iter().take(number) {
+            nodes.push(self.node(name, &[]).await);
+        }
+        nodes
+    }
+
+    /// The store, as one more node sees it.
+    pub(super) async fn store(&self) -> PostgresStore {
+        PostgresStore::open(PostgresConfig::new(&self.url())).await.unwrap()
+    }
+}
+
+/// A process that serves.
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) process: Serving,
+    pub(super) address: SocketAddr,
+}
+
+impl Node {
+    pub(super) async fn create(&self, spec: JobSpec) -> JobId {
+        let request = CreateJobRequest { spec: Some(spec) };
+        let job = soon(client(self.address).await.create_job(request)).await.unwrap();
+        job.into_inner().id.parse().unwrap()
+    }
+
+    /// Runs a job by hand; gives back the execution's id.
+    pub(super) async fn run(&self, job: &str) -> chronos_core::ExecutionId {
+        let request = RunJobRequest { job: job.into() };
+        let run = soon(client(self.address).await.run_job(request)).await.unwrap();
+        run.into_inner().id.parse().unwrap()
+    }
+
+    /// A figure of its metrics.
+    pub(super) async fn figure(&self, name: &str) -> f64 {
+        let (code, page) = get(self.address, "/metrics").await;
+        assert_eq!(code, 200, "{page}");
+        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name}: {page}")).parse().unwrap()
+    }
+}
+
+/// A job that calls this endpoint every second and catches up on what it missed.
+pub(super) fn every_second(name: &str, url: &str) -> JobSpec {
+    let cron = Cron { expression: "* * * * * *".into(), timezone: String::new() };
+    job(name, url, Schedule { cadence: Some(Cadence::Cron(cron)), ..Schedule::default() })
+}
+
+/// A job that calls this endpoint when it is run by hand.
+pub(super) fn by_hand(name: &str, url: &str) -> JobSpec {
+    let never = prost_types::Timestamp { seconds: 221_845_392_000, nanos: 0 };
+    job(name, url, Schedule { cadence: Some(Cadence::OneShot(never)), ..Schedule::default() })
+}
+
+pub(super) fn job(name: &str, url: &str, schedule: Schedule) -> JobSpec {
+    let http = Http { url: url.into(), ..Http::default() };
+    let every_slot = catch_up_policy::RunAllCapped { catch_up_max: 100 };
+    let together = overlap_policy::Concurrent { max_concurrent: 0 };
+    let recurs = matches!(schedule.cadence, Some(Cadence::Cron(_)));
+    JobSpec {
+        name: name.into(),
+        schedule: Some(schedule),
+        target: Some(proto::Target { kind: Some(Target::Http(http)) }),
+        overlap_policy: Some(OverlapPolicy { kind: Some(Overlap::Concurrent(together)) }),
+        catch_up_policy: recurs
+            .then_some(CatchUpPolicy { kind: Some(CatchUp::RunAllCapped(every_slot)) }),
+        ..JobSpec::default()
+    }
+}
+
+/// What the store gives, once it is what the test waits for.
+pub(super) async fn until<T>(
+    store: &PostgresStore,
+    look: impl AsyncFn(&PostgresStore) -> Option<T>,
+) -> T {
+    soon(async {
+        loop {
+            if let Some(found) = look(store).await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+}
+
+/// The newest executions of a job, the newest first.
+pub(super) async fn executions(store: &PostgresStore, job: JobId) -> Vec<Execution> {
+    store.executions(job, None, 10_000).await.unwrap()
+}

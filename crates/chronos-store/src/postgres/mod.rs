@@ -1,0 +1,278 @@
+//! The store on PostgreSQL, which the nodes of a cluster share.
+//!
+//! Each verb is one transaction: it locks the jobs it is about, asks the domain what to do, and writes the
+//! answer in a few statements, however many jobs that are. `docs/adr/0011-postgres-layout.md` says why the
+//! tables are as they are.
+
+mod apply;
+mod columns;
+mod compaction;
+mod config;
+mod executions;
+mod fault;
+mod find;
+mod horizon;
+mod jobs;
+mod migrate;
+mod partitions;
+mod policies;
+mod reads;
+mod ready;
+mod requests;
+mod rows;
+mod session;
+mod shared;
+mod specs;
+mod statements;
+mod step;
+mod syncer;
+mod tasks;
+mod values;
+mod wake;
+mod workers;
+mod write;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chronos_core::audit::AuditEvent;
+use chronos_core::execution::CancelCause;
+use chronos_core::plan::Change;
+use chronos_core::policy::QuietHours;
+use chronos_core::store::{
+    Claimed, Compacted, CompactionHook, Done, Finish, Fired, Hold, JobCounts, JobFilter, JobPage,
+    Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
+};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
+
+pub use config::PostgresConfig;
+pub use migrate::SCHEMA_VERSION;
+use shared::Shared;
+use tasks::Tasks;
+
+use crate::OpenError;
+
+/// A store in a PostgreSQL database, shared by any number of nodes.
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+    _tasks: Tasks,
+}
+
+impl PostgresStore {
+    /// Opens the store, after bringing its schema up to date. To be called on a tokio runtime, which also
+    /// runs the store's tasks for as long as the store is there.
+    pub async fn open(config: PostgresConfig) -> std::result::Result<Self, OpenError> {
+        let shared = Arc::new(Shared::new(config)?);
+        migrate::migrate(&shared.options, &shared.config.schema).await?;
+        let tasks = Tasks::start(&shared);
+        Ok(Self { shared, _tasks: tasks })
+    }
+
+    /// What the database's clock shows, so that a node may know how far its own is off.
+    pub async fn database_time(&self) -> Result<Timestamp> {
+        self.shared.database_time().await
+    }
+}
+
+/// Brings the schema up to date, as opening the store does; says how many migrations that took.
+pub async fn migrate(config: &PostgresConfig) -> std::result::Result<usize, OpenError> {
+    config.check()?;
+    migrate::migrate(&shared::connect_options(config)?, &config.schema).await
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job> {
+        self.shared.create_job(spec, now).await
+    }
+
+    async fn create_job_once(
+        &self,
+        spec: JobSpec,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        self.shared.create_job_once(spec, request, now).await
+    }
+
+    async fn amend_job(
+        &self,
+        job: JobId,
+        change: Change,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Job> {
+        self.shared.amend_job(job, change, expected, now).await
+    }
+
+    async fn delete_job(&self, job: JobId, now: Timestamp) -> Result<()> {
+        self.shared.delete_job(job, now).await
+    }
+
+    async fn job(&self, job: JobId) -> Result<Job> {
+        self.shared.job(job).await
+    }
+
+    async fn job_named(&self, owner: &str, name: &str) -> Result<Option<Job>> {
+        self.shared.job_named(owner, name).await
+    }
+
+    async fn jobs(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Job>> {
+        self.shared.jobs(after, limit).await
+    }
+
+    async fn find_jobs(
+        &self,
+        filter: &JobFilter,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<JobPage> {
+        self.shared.find_jobs(filter, after, limit).await
+    }
+
+    async fn fire_due(&self, now: Timestamp, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
+        self.shared.fire_due(now, limit, taker).await
+    }
+
+    async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {
+        self.shared.run_now(job, now).await
+    }
+
+    async fn run_now_once(
+        &self,
+        job: JobId,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<ExecutionId>> {
+        self.shared.run_now_once(job, request, now).await
+    }
+
+    async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution> {
+        self.shared.redrive(execution, now).await
+    }
+
+    async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
+        self.shared.claim(worker, terms, limit).await
+    }
+
+    async fn renew(&self, holds: &[Hold], terms: Terms) -> Result<Vec<Renewal>> {
+        self.shared.renew(holds, terms).await
+    }
+
+    async fn finish(
+        &self,
+        finishes: Vec<Finish>,
+        now: Timestamp,
+    ) -> Result<Vec<Result<Execution>>> {
+        self.shared.finish(finishes, now).await
+    }
+
+    async fn release(&self, holds: &[Hold], now: Timestamp) -> Result<()> {
+        self.shared.release(holds, now).await
+    }
+
+    async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped> {
+        self.shared.reap(now, limit).await
+    }
+
+    async fn cancel(
+        &self,
+        execution: ExecutionId,
+        cause: CancelCause,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.shared.cancel(execution, cause, now).await
+    }
+
+    async fn execution(&self, execution: ExecutionId) -> Result<Execution> {
+        self.shared.execution(execution).await
+    }
+
+    async fn executions(
+        &self,
+        job: JobId,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>> {
+        self.shared.executions(job, before, limit).await
+    }
+
+    async fn live(&self, jobs: &[JobId]) -> Result<Vec<Execution>> {
+        self.shared.live(jobs).await
+    }
+
+    async fn dead_letters(
+        &self,
+        before: Option<ExecutionId>,
+        limit: usize,
+    ) -> Result<Vec<Execution>> {
+        self.shared.dead_letters(before, limit).await
+    }
+
+    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>> {
+        self.shared.audit(after, limit).await
+    }
+
+    async fn put_policy(&self, policy: QuietHours) -> Result<()> {
+        self.shared.put_policy(&policy).await
+    }
+
+    async fn policies(&self) -> Result<Vec<QuietHours>> {
+        self.shared.policies().await
+    }
+
+    async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
+        self.shared.delete_policy(policy).await
+    }
+
+    async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {
+        self.shared.save_checkpoint(hold, &checkpoint).await
+    }
+
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        self.shared.checkpoint(job).await
+    }
+
+    async fn put_worker(&self, worker: Worker) -> Result<()> {
+        self.shared.put_worker(&worker).await
+    }
+
+    async fn workers(&self, since: Timestamp) -> Result<Vec<Worker>> {
+        self.shared.workers(since).await
+    }
+
+    async fn time(&self) -> Result<Option<Timestamp>> {
+        self.shared.database_time().await.map(Some)
+    }
+
+    async fn stats(&self) -> Result<Stats> {
+        self.shared.stats().await
+    }
+
+    async fn count_jobs(&self) -> Result<JobCounts> {
+        self.shared.count_jobs().await
+    }
+
+    async fn ready(&self) -> Result<()> {
+        self.shared.ready().await
+    }
+
+    async fn flush(&self) -> Result<()> {
+        self.shared.flush().await
+    }
+
+    async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
+        self.shared.compact(hook).await
+    }
+
+    fn watch(&self, hook: WakeHook) {
+        self.shared.wakes.watch(hook);
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests that are known again: what each of them made, for as long as they are kept.
+
+use chronos_core::store::{Done, Error, Request, Result};
+use chronos_core::{ExecutionId, Job, JobId, JobSpec, Timestamp};
+use sqlx::PgConnection;
+use sqlx::types::Uuid;
+
+use super::fault::Outcome;
+use super::partitions::lock_key;
+use super::shared::{Shared, step};
+use super::values::{AsUuid, Fields, time};
+
+/// Requests that are too old and go with one that comes.
+const FORGOTTEN_AT_ONCE: i64 = 4;
+
+/// What a request made.
+#[derive(Clone, Copy)]
+enum Made {
+    Job(JobId),
+    Execution(ExecutionId),
+}
+
+impl Shared {
+    pub(super) async fn create_job_once(
+        &self,
+        spec: JobSpec,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        step!(self, now, |session, step| {
+            match self.recall(session, request, now).await? {
+                Some(Made::Job(made)) => Ok(Done { made, again: true }),
+                Some(Made::Execution(_)) => Err(Error::RequestReused.into()),
+                None => {
+                    let job = Job::new(spec.clone(), now)?;
+                    self.add_job(session, step, &job).await?;
+                    let made = job.spec.id;
+                    self.remember(session, request, Made::Job(made), now).await?;
+                    Ok(Done { made, again: false })
+                }
+            }
+        })
+    }
+
+    pub(super) async fn run_now_once(
+        &self,
+        job: JobId,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Done<ExecutionId>> {
+        step!(self, now, |session, step| {
+            match self.recall(session, request, now).await? {
+                Some(Made::Execution(made)) => Ok(Done { made, again: true }),
+                Some(Made::Job(_)) => Err(Error::RequestReused.into()),
+                None => {
+                    let made = self.queue_run(session, step, job).await?.id;
+                    self.remember(session, request, Made::Execution(made), now).await?;
+                    Ok(Done { made, again: false })
+                }
+            }
+        })
+    }
+
+    /// What the request made when it came before. The same request waits here until this one is over, so
+    /// that it never finds a half of what this one makes.
+    async fn recall(
+        &self,
+        connection: &mut PgConnection,
+        request: Request,
+        now: Timestamp,
+    ) -> Outcome<Option<Made>> {
+        let id = Uuid::from_bytes(request.id);
+        let lock = lock_key(&self.config.schema, &format!("request {id}"));
+        self.sql.advisory_lock.query().bind(lock).execute(&mut *connection).await?;
+        let query = self.sql.request_read.query().bind(id).bind(time(now.before(Request::KEPT)));
+        let Some(row) = query.fetch_optional(&mut *connection).await? else {
+            return Ok(None);
+        };
+        let fields = &mut Fields::of(&row);
+        let digest: Uuid = fields.get()?;
+        if digest.into_bytes() != request.digest {
+            return Err(Error::RequestReused.into());
+        }
+        let (job, execution): (Option<Uuid>, Option<Uuid>) = (fields.get()?, fields.get()?);
+        let job = job.map(|job| Made::Job(AsUuid::of(job)));
+        Ok(job.or(execution.map(|execution| Made::Execution(AsUuid::of(execution)))))
+    }
+
+    async fn remember(
+        &self,
+        connection: &mut PgConnection,
+        request: Request,
+        made: Made,
+        now: Timestamp,
+    ) -> Outcome<()> {
+        // As many come as go, in the long run.
+        let query = self.sql.requests_forget.query().bind(time(now.before(Request::KEPT)));
+        query.bind(FORGOTTEN_AT_ONCE).execute(&mut *connection).await?;
+        let (job, execution) = match made {
+            Made::Job(job) => (Some(job.uuid()), None),
+            Made::Execution(execution) => (None, Some(execution.uuid())),
+        };
+        let query = self.sql.request_put.query().bind(Uuid::from_bytes(request.id));
+        let query = query.bind(Uuid::from_bytes(request.digest)).bind(time(now));
+        query.bind(job).bind(execution).execute(&mut *connection).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,2 @@
+-- Removes executions that are over.
+DELETE FROM chronos.live_executions WHERE id = ANY ($1)

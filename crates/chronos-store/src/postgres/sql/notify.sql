@@ -1,0 +1,2 @@
+-- Tells the other nodes.
+SELECT pg_notify($1, $2)

@@ -1,0 +1,2 @@
+-- Removes a policy.
+DELETE FROM chronos.quiet_hours_policies WHERE id = $1

@@ -1,0 +1,2 @@
+-- Candidates: every job.
+SELECT id FROM chronos.job_specs

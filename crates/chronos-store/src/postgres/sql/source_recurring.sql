@@ -1,0 +1,2 @@
+-- Candidates: jobs of one slot, or of more.
+SELECT id FROM chronos.job_specs WHERE recurring = $10

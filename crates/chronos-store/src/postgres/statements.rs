@@ -1,0 +1,73 @@
+//! The statements, one file for each, with the tables of the schema that the configuration names.
+
+use std::sync::Arc;
+
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Postgres};
+
+use super::find::Finds;
+
+/// A statement that waits for its arguments.
+pub(super) type Bound = Query<'static, Postgres, PgArguments>;
+
+/// A statement in the schema of the store.
+pub(super) struct Statement {
+    text: Arc<str>,
+    prepared: bool,
+}
+
+impl Statement {
+    pub(super) fn new(text: &str, prepared: bool) -> Self {
+        Self { text: text.into(), prepared }
+    }
+
+    /// The statement, to be given its arguments.
+    pub(super) fn query(&self) -> Bound {
+        // The text is ours, and the only name put into it was checked to be one.
+        sqlx::query(AssertSqlSafe(self.text.clone())).persistent(self.prepared)
+    }
+}
+
+/// In our files `chronos.` stands for the schema.
+pub(super) fn in_schema(text: &str, schema: &str) -> String {
+    text.replace("chronos.", &format!("{schema}."))
+}
+
+macro_rules! statements {
+    ($($name:ident)*) => {
+        pub(super) struct Statements {
+            pub(super) finds: Finds,
+            $(pub(super) $name: Statement,)*
+        }
+
+        impl Statements {
+            /// The statements in a schema; prepared once for each connection, unless a pooler hands
+            /// connections round.
+            pub(super) fn new(schema: &str, prepared: bool) -> Self {
+                let statement = |text: &str| Statement::new(&in_schema(text, schema), prepared);
+                Self {
+                    finds: Finds::new(schema, prepared),
+                    $($name: statement(include_str!(concat!("sql/", stringify!($name), ".sql"))),)*
+                }
+            }
+        }
+    };
+}
+
+statements! {
+    advisory_lock audit_insert audit_newest audit_read
+    checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check
+    dead_letter_take dead_letters_read execution_locate execution_read executions_read
+    due_lock due_next heads_read
+    job_read job_read_named jobs_count jobs_lock jobs_lock_of jobs_read
+    live_delete live_insert live_lock live_read live_update
+    notify partitions_read past_insert
+    policies_find policies_read policy_delete policy_lock policy_lock_to_delete policy_put policy_users
+    ready ready_claim ready_next reap_find reap_next renew
+    request_put request_read requests_forget
+    spec_delete spec_insert spec_update specs_read
+    standing_amend standing_insert standings_delete standings_update stats
+    sync table_find table_size tags_delete tags_put tokens_take
+    worker_put workers_forget workers_read
+}
