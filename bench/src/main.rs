@@ -1,9 +1,11 @@
 //! Measures Chronos against its ceilings and a peer, in one run, each scenario in a process of its
 //! own so that memory and CPU are that scenario's alone.
 
+mod cluster;
 mod core;
 mod disk;
 mod fleet;
+mod live;
 mod peer;
 mod process;
 mod report;
@@ -17,8 +19,17 @@ use anyhow::{Context, bail};
 use report::Report;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 8] =
-    ["core", "store", "registration", "herd", "peer-herd", "throughput", "million", "history"];
+const SCENARIOS: [&str; 9] = [
+    "core",
+    "store",
+    "registration",
+    "herd",
+    "peer-herd",
+    "throughput",
+    "million",
+    "history",
+    "cluster",
+];
 
 fn main() -> anyhow::Result<ExitCode> {
     let scenario = std::env::args().nth(1);
@@ -44,6 +55,7 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-load" => runtime()?.block_on(disk::million_load(Path::new(&place()?))),
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
+        "cluster" => runtime()?.block_on(cluster::measure()),
         other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }
 }

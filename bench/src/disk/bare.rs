@@ -7,7 +7,8 @@ use anyhow::anyhow;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use super::seam::Changes;
-use super::{begin, directory};
+use super::directory;
+use crate::process::begin;
 
 /// Callers at once: as many as put runs through the store.
 const CALLERS: usize = 2;

@@ -5,7 +5,8 @@ use std::path::Path;
 use chronos_store::Retention;
 
 use super::throughput::{JOBS, Spent, spend};
-use super::{begin, directory, open, open_unsynced};
+use super::{directory, open, open_unsynced};
+use crate::process::begin;
 use crate::report::{Figure, Goal};
 use crate::workload::{create, every_second, run};
 

@@ -7,7 +7,7 @@ use chronos_core::job::Status;
 use chronos_core::store::JobFilter;
 use chronos_core::{JobId, JobSpec, Store};
 
-use super::begin;
+use crate::process::begin;
 use crate::report::{Figure, Goal, percentile};
 use crate::workload::at;
 

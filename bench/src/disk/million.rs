@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use chronos_core::schedule::Schedule;
 
-use super::{begin, directory, listing, live, open, retention};
-use crate::process::resident_bytes;
+use super::{directory, listing, open, retention};
+use crate::live;
+use crate::process::{begin, resident_bytes};
 use crate::report::{Figure, Goal, percentile, read};
 use crate::workload::{at, create, spec};
 

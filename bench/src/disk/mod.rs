@@ -3,7 +3,6 @@
 mod bare;
 mod history;
 mod listing;
-mod live;
 mod million;
 mod seam;
 mod throughput;
@@ -11,7 +10,6 @@ mod throughput;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use chronos_core::Store;
 use chronos_store::kv::fjall::FjallKv;
@@ -43,9 +41,4 @@ fn open_unsynced(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn St
     let directory = DataDir::open(&path.join("data"), Engine::Fjall)?;
     let kv = FjallKv::open(directory, Tuning::default())?;
     Ok(Arc::new(EmbeddedStore::open(seam::Unsynced(kv), retention)?))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-fn begin() -> Instant {
-    Instant::now()
 }

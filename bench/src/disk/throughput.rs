@@ -6,8 +6,9 @@ use chronos_core::Store;
 use chronos_store::EmbeddedStore;
 
 use super::seam::Recorder;
-use super::{bare, begin, directory, live, open, retention};
-use crate::process::cpu_seconds;
+use super::{bare, directory, open, retention};
+use crate::live;
+use crate::process::{begin, cpu_seconds};
 use crate::report::{Figure, Goal};
 use crate::workload::{BATCH, create, every_second, run};
 

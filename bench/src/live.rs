@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use async_trait::async_trait;
 use chronos_core::job::Target;
-use chronos_core::store::{Claim, Planned, Store};
+use chronos_core::store::{Claim, Planned, Roles, Store};
 use chronos_core::{Execution, JobSpec, Timestamp, WorkerId};
 use chronos_engine::run::{Engine, EngineConfig, Handlers, Observer};
 use chronos_engine::{CancellationToken, Clock, Handler, IntoHandler, JobContext};
 use tokio::sync::Notify;
 
-use super::begin;
+use crate::process::begin;
 use crate::workload::at;
 
 /// A clock that can be told to go on to the next second.
@@ -72,8 +72,9 @@ fn start(
     clock: Arc<dyn Clock>,
     handler: Arc<dyn Handler>,
     observer: Arc<dyn Observer>,
+    roles: Roles,
 ) -> Engine {
-    let config = EngineConfig::new(WorkerId::new("measured"));
+    let config = EngineConfig { roles, ..EngineConfig::new(WorkerId::new("measured")) };
     let handlers = Arc::new(Everyone(handler));
     Engine::start(config, store, clock, handlers, observer, CancellationToken::new())
 }
@@ -124,7 +125,7 @@ impl Observer for Hurry {
 }
 
 /// Seconds that an engine takes for the runs of jobs that fire in every second.
-pub(super) async fn herd(store: Arc<dyn Store>, jobs: usize, seconds: u64) -> anyhow::Result<f64> {
+pub(crate) async fn herd(store: Arc<dyn Store>, jobs: usize, seconds: u64) -> anyhow::Result<f64> {
     let clock = Hurried::starting_at(at(0).after(Duration::from_millis(1)));
     let hurry = Arc::new(Hurry {
         clock: clock.clone(),
@@ -136,7 +137,7 @@ pub(super) async fn herd(store: Arc<dyn Store>, jobs: usize, seconds: u64) -> an
         over: Notify::new(),
     });
     let begun = begin();
-    let engine = start(store, clock, (|| async {}).into_handler(), hurry.clone());
+    let engine = start(store, clock, (|| async {}).into_handler(), hurry.clone(), Roles::default());
     hurry.go_on();
     hurry.over.notified().await;
     let took = begun.elapsed().as_secs_f64();
@@ -149,18 +150,11 @@ pub(super) async fn herd(store: Arc<dyn Store>, jobs: usize, seconds: u64) -> an
 
 /// The start lags in milliseconds of what comes due from `from` on, sorted; those of the first second,
 /// in which the engine begins, are left out.
-pub(super) async fn lags(
+pub(crate) async fn lags(
     store: Arc<dyn Store>,
     from: Timestamp,
     seconds: u64,
 ) -> anyhow::Result<Vec<f64>> {
-    struct Silent;
-    impl Observer for Silent {
-        fn planned(&self, _: &[Planned]) {}
-        fn started(&self, _: &[Claim]) {}
-        fn ended(&self, _: &[(Arc<JobSpec>, Execution)]) {}
-        fn lost(&self, _: &JobSpec) {}
-    }
     let clock = Hurried::starting_at(from);
     let lags = Arc::new(Mutex::new(Vec::new()));
     let (noted, shown) = (lags.clone(), clock.clone());
@@ -173,10 +167,58 @@ pub(super) async fn lags(
         }
         async {}
     };
-    let engine = start(store, clock, handler.into_handler(), Arc::new(Silent));
+    let engine = start(store, clock, handler.into_handler(), Arc::new(Silent), Roles::default());
     tokio::time::sleep(Duration::from_secs(seconds + 1)).await;
     engine.stop(Duration::from_secs(10)).await;
     let mut lags = std::mem::take(&mut *lags.lock().unwrap_or_else(PoisonError::into_inner));
     lags.sort_by(f64::total_cmp);
     Ok(lags)
+}
+
+/// Tells nobody anything.
+struct Silent;
+
+impl Observer for Silent {
+    fn planned(&self, _: &[Planned]) {}
+    fn started(&self, _: &[Claim]) {}
+    fn ended(&self, _: &[(Arc<JobSpec>, Execution)]) {}
+    fn lost(&self, _: &JobSpec) {}
+}
+
+/// Rings when this many runs are over.
+struct Countdown {
+    left: AtomicI64,
+    over: Notify,
+}
+
+impl Observer for Countdown {
+    fn planned(&self, _: &[Planned]) {}
+    fn started(&self, _: &[Claim]) {}
+    fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        let count = i64::try_from(ended.len()).unwrap_or(i64::MAX);
+        if self.left.fetch_sub(count, Ordering::SeqCst) <= count {
+            self.over.notify_one();
+        }
+    }
+    fn lost(&self, _: &JobSpec) {}
+}
+
+/// Seconds that a worker takes to claim and end this many runs, which all wait at that time.
+pub(crate) async fn work_off(store: Arc<dyn Store>, now: Timestamp, runs: usize) -> f64 {
+    let left = AtomicI64::new(i64::try_from(runs).unwrap_or(i64::MAX));
+    let countdown = Arc::new(Countdown { left, over: Notify::new() });
+    let roles = Roles { scheduler: false, ..Roles::default() };
+    let begun = begin();
+    let clock = Hurried::starting_at(now);
+    let engine = start(store, clock, (|| async {}).into_handler(), countdown.clone(), roles);
+    countdown.over.notified().await;
+    let took = begun.elapsed().as_secs_f64();
+    engine.stop(Duration::from_secs(10)).await;
+    took
+}
+
+/// An engine that finds nothing to do at that time.
+pub(crate) fn idle(store: Arc<dyn Store>, now: Timestamp, roles: Roles) -> Engine {
+    let (clock, handler) = (Hurried::starting_at(now), (|| async {}).into_handler());
+    start(store, clock, handler, Arc::new(Silent), roles)
 }
