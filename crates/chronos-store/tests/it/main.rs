@@ -14,6 +14,7 @@ mod kv;
 mod model;
 mod shared_kv;
 
+use conformance::accounts::account_conformance;
 use conformance::conformance;
 use kv::kv_conformance;
 
@@ -25,6 +26,12 @@ conformance!(tiny_volumes, crate::bench::tiny_volumes, 1_000);
 conformance!(fjall, crate::disk::engine::fjall, 40);
 #[cfg(feature = "rocksdb")]
 conformance!(rocksdb, crate::disk::engine::rocksdb, 40);
+
+account_conformance!(memory_accounts, crate::bench::shared_memory);
+#[cfg(feature = "fjall")]
+account_conformance!(fjall_accounts, crate::disk::engine::fjall_on_disk);
+#[cfg(feature = "rocksdb")]
+account_conformance!(rocksdb_accounts, crate::disk::engine::rocksdb_on_disk);
 
 kv_conformance!(memory_kv, chronos_store::kv::MemoryKv::new);
 #[cfg(feature = "fjall")]
