@@ -18,19 +18,24 @@ use tracing::{error, info, warn};
 
 pub use config::{Limits, ServeConfig};
 
+use crate::auth::Auth;
 pub(crate) use gate::{Gate, Phase};
+pub(crate) use guard::refuse_with;
 use listener::Server;
 use probes::Probes;
 
 /// Why a daemon could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The address can be reached from other machines.
+    /// The address can be reached from other machines, and nobody could ever get in.
     #[error(
         "listen: {0} is not accepted; use a loopback address such as 127.0.0.1:8080 or [::1]:8080, \
-         because whoever can connect may do anything"
+         or a store on disk: beside it is the token that makes the first user"
     )]
     NotLoopback(SocketAddr),
+    /// What it knows its users by cannot be used.
+    #[error(transparent)]
+    Auth(#[from] crate::auth::Error),
     /// The address cannot be listened on.
     #[error("listen: cannot listen on {address}: {error}")]
     Listen {
@@ -75,20 +80,26 @@ impl Daemon {
         config.validate()?;
         let store = Arc::new(open_store(&config)?);
         info!(store = %config.store, "Store opened");
-        let ServeConfig { listen, scheduler, limits, .. } = config;
+        let private = config.private_dir().map(ToOwned::to_owned);
+        let ServeConfig { listen, scheduler, limits, auth, .. } = config;
         let clock = Arc::new(SystemClock::new());
         let orphans = store.reap_orphans(clock.now()).await.map_err(Error::Store)?;
         if !orphans.is_empty() {
             warn!(runs = orphans.len(), "Runs ended that a process before this one left");
         }
-        let service = Arc::new(SchedulerService::with_store(scheduler, store.clone(), clock)?);
+        let service =
+            Arc::new(SchedulerService::with_store(scheduler, store.clone(), clock.clone())?);
         register(&service).await?;
         let bound = TcpListener::bind(listen).await;
         let bound = bound.map_err(|error| Error::Listen { address: listen, error })?;
+        let address =
+            bound.local_addr().map_err(|error| Error::Listen { address: listen, error })?;
+        let auth = Auth::open(&auth, store.clone(), clock, private.as_deref(), address)?;
+        let auth = Arc::new(auth);
         let gate = Arc::new(Gate::new());
         let probes = Probes::new(service.clone(), gate.clone());
         let closing = CancellationToken::new();
-        let routes = routes::all(&service, &store, &gate, &probes, &closing, &limits)?;
+        let routes = routes::all(&service, &store, &auth, &gate, &probes, &closing, &limits)?;
         service.start().await?;
         let server = Server::start(bound, routes, &limits)
             .map_err(|error| Error::Listen { address: listen, error })?;

@@ -131,15 +131,15 @@ impl Accounts for EmbeddedStore {
             if step.state.keys_of(key.user)?.len() >= ApiKey::MOST {
                 return Err(Error::TooManyKeys);
             }
-            step.mark(&Key::ApiKeyOf(key.user, key.id));
-            Ok(step.put(&Key::ApiKey(key.id), &key)?)
+            step.mark(&Key::CredentialOf(key.user, key.id));
+            Ok(step.put(&Key::Credential(key.id), &key)?)
         })
         .await
     }
 
     async fn key(&self, key: KeyId) -> Result<Option<(ApiKey, User)>> {
         self.account_read(|state| {
-            let key: Option<ApiKey> = state.read(&Key::ApiKey(key))?;
+            let key: Option<ApiKey> = state.read(&Key::Credential(key))?;
             key.map(|key| state.user(key.user).map(|user| (key, user))).transpose()
         })
     }
@@ -150,22 +150,22 @@ impl Accounts for EmbeddedStore {
 
     async fn note_key_use(&self, key: KeyId, now: Timestamp) -> Result<()> {
         self.account_step(now, |step| {
-            let Some(known) = step.state.read::<ApiKey>(&Key::ApiKey(key))? else {
+            let Some(known) = step.state.read::<ApiKey>(&Key::Credential(key))? else {
                 return Ok(());
             };
             let used = ApiKey { last_used_at: Some(now), ..known };
-            Ok(step.put(&Key::ApiKey(key), &used)?)
+            Ok(step.put(&Key::Credential(key), &used)?)
         })
         .await
     }
 
     async fn revoke_key(&self, user: UserId, key: KeyId, now: Timestamp) -> Result<()> {
         self.account_step(now, |step| {
-            if !step.state.exists(&Key::ApiKeyOf(user, key))? {
+            if !step.state.exists(&Key::CredentialOf(user, key))? {
                 return Err(Error::NoSuchKey(key));
             }
-            step.delete(&Key::ApiKeyOf(user, key));
-            step.delete(&Key::ApiKey(key));
+            step.delete(&Key::CredentialOf(user, key));
+            step.delete(&Key::Credential(key));
             Ok(())
         })
         .await
@@ -214,13 +214,13 @@ impl State {
     }
 
     fn keys_of(&self, user: UserId) -> Result<Vec<ApiKey>> {
-        let (from, to) = of_user(Table::ApiKeyOf, user);
+        let (from, to) = of_user(Table::CredentialOf, user);
         let mut ids = Vec::new();
         engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
             ids.extend(last_id(key).map(KeyId::from_bytes));
             ControlFlow::Continue(())
         }))?;
-        let keys = ids.into_iter().map(|id| self.read(&Key::ApiKey(id)));
+        let keys = ids.into_iter().map(|id| self.read(&Key::Credential(id)));
         let keys: store::Result<Vec<Option<ApiKey>>> = keys.collect();
         Ok(keys?.into_iter().flatten().collect())
     }
@@ -274,8 +274,8 @@ impl Step<'_> {
         }
         self.end_sessions(id)?;
         for key in self.state.keys_of(id)? {
-            self.delete(&Key::ApiKey(key.id));
-            self.delete(&Key::ApiKeyOf(id, key.id));
+            self.delete(&Key::Credential(key.id));
+            self.delete(&Key::CredentialOf(id, key.id));
         }
         self.delete(&Key::UserName(&user.name.key()));
         self.delete(&Key::User(id));

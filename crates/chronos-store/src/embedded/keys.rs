@@ -43,9 +43,9 @@ pub(super) enum Key<'a> {
     /// A login of a user that goes on.
     Session(UserId, SessionId),
     /// What stands in a user's place.
-    ApiKey(KeyId),
+    Credential(KeyId),
     /// That such a key is a user's.
-    ApiKeyOf(UserId, KeyId),
+    CredentialOf(UserId, KeyId),
     /// How often something was tried in a window, filed under the window's end.
     Attempt(Timestamp, [u8; 16]),
 }
@@ -94,8 +94,8 @@ impl Key<'_> {
                 bytes.extend_from_slice(user.as_bytes());
                 bytes.extend_from_slice(session.as_bytes());
             }
-            Self::ApiKey(key) => bytes.extend_from_slice(key.as_bytes()),
-            Self::ApiKeyOf(user, key) => {
+            Self::Credential(key) => bytes.extend_from_slice(key.as_bytes()),
+            Self::CredentialOf(user, key) => {
                 bytes.extend_from_slice(user.as_bytes());
                 bytes.extend_from_slice(key.as_bytes());
             }
@@ -122,8 +122,8 @@ impl Key<'_> {
             Self::User(_) => Table::User,
             Self::UserName(_) => Table::UserName,
             Self::Session(..) => Table::Session,
-            Self::ApiKey(_) => Table::ApiKey,
-            Self::ApiKeyOf(..) => Table::ApiKeyOf,
+            Self::Credential(_) => Table::Credential,
+            Self::CredentialOf(..) => Table::CredentialOf,
             Self::Attempt(..) => Table::Attempt,
         }
     }
@@ -153,8 +153,8 @@ pub(super) enum Table {
     User,
     UserName,
     Session,
-    ApiKey,
-    ApiKeyOf,
+    Credential,
+    CredentialOf,
     Attempt,
 }
 

@@ -64,6 +64,7 @@ impl Engine for SharedKv<MemoryKv> {
 }
 
 /// The memory engine, for accounts.
+#[expect(clippy::unused_async, reason = "other places take a while to make")]
 pub(crate) async fn shared_memory() -> impl Place {
     SharedKv::new(MemoryKv::new())
 }

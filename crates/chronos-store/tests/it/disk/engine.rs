@@ -48,12 +48,14 @@ pub(crate) async fn rocksdb() -> impl Engine {
 
 /// The fjall engine, for accounts.
 #[cfg(feature = "fjall")]
+#[expect(clippy::unused_async, reason = "other places take a while to make")]
 pub(crate) async fn fjall_on_disk() -> impl Place {
     OnDisk::<chronos_store::kv::fjall::FjallKv>::new()
 }
 
 /// The RocksDB engine, for accounts.
 #[cfg(feature = "rocksdb")]
+#[expect(clippy::unused_async, reason = "other places take a while to make")]
 pub(crate) async fn rocksdb_on_disk() -> impl Place {
     OnDisk::<chronos_store::kv::rocksdb::RocksKv>::new()
 }
