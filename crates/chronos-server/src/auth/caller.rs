@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use chronos_core::account::{Role, Scopes, User};
-use chronos_core::{JobSpec, SessionId, UserId};
+use chronos_core::{JobSpec, KeyId, SessionId, UserId};
 
 use crate::problem::Problem;
 
@@ -33,7 +33,7 @@ pub(crate) enum Proof {
     /// It logged in.
     Login { user: UserId, session: SessionId },
     /// It showed an API key.
-    Key { user: UserId },
+    Key { user: UserId, key: KeyId },
 }
 
 impl Caller {
@@ -65,7 +65,7 @@ impl Caller {
     pub(crate) fn id(&self) -> Option<UserId> {
         match self.proof {
             Proof::Local => None,
-            Proof::Login { user, .. } | Proof::Key { user } => Some(user),
+            Proof::Login { user, .. } | Proof::Key { user, .. } => Some(user),
         }
     }
 }

@@ -279,3 +279,43 @@ fn wrong() -> Problem {
 fn over() -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "the session is over; log in again")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
+    use chronos_core::account::{Accounts, PasswordHash};
+    use chronos_engine::SystemClock;
+    use chronos_store::{EmbeddedStore, Retention};
+
+    use super::*;
+    use crate::auth::AuthConfig;
+
+    #[tokio::test]
+    async fn a_hash_of_an_older_cost_is_made_anew_at_the_next_login() {
+        let store = Arc::new(EmbeddedStore::memory(Retention::default()).unwrap());
+        let (clock, address) = (Arc::new(SystemClock::new()), "127.0.0.1:1".parse().unwrap());
+        let auth = Auth::open(&AuthConfig::default(), store.clone(), clock, None, address).unwrap();
+        let cheap = Params::new(8, 1, 1, None).unwrap();
+        let cheap = Argon2::new(Algorithm::Argon2id, Version::V0x13, cheap);
+        let old = cheap.hash_password(b"correct horse").unwrap().to_string();
+        let new = NewUser {
+            id: UserId::from_bytes([1; 16]),
+            name: UserName::parse("ada").unwrap(),
+            role: Role::Admin,
+            password: PasswordHash::new(old.clone()),
+        };
+        let made = store.create_user(new, Admit::First, auth.now()).await.unwrap();
+        let peer = Peer("127.0.0.1".parse().unwrap());
+        assert!(auth.log_in("ada", "wrong horse".into(), peer).await.is_err());
+        assert_eq!(store.user(made.id).await.unwrap().password.expose(), old);
+        let tokens = auth.log_in("ada", "correct horse".into(), peer).await.unwrap();
+        let user = store.user(made.id).await.unwrap();
+        assert!(!passwords::is_outdated(&user.password));
+        assert_eq!(user.generation, made.generation, "nobody is logged out by it");
+        let shown = tokens.access.expose().to_owned();
+        assert!(auth.known(&shown).await.unwrap().is_some());
+        auth.log_in("ada", "correct horse".into(), peer).await.unwrap();
+    }
+}

@@ -21,7 +21,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use chronos_core::Timestamp;
 use chronos_core::account::{Accounts, Digest, Scopes};
 use chronos_engine::Clock;
-use tracing::warn;
+use tracing::{info, warn};
 
 pub use access::{Access, TABLE};
 pub use files::Error;
@@ -39,7 +39,7 @@ const LONGEST_TOKEN: usize = 2_048;
 /// A key's last use is noted this often at most, because that is a write.
 const NOTED_EVERY: Duration = Duration::from_mins(10);
 /// How often it is looked at whether a stream's caller may still listen.
-const LOOKED_EVERY: Duration = Duration::from_secs(15);
+const LOOKED_EVERY: Duration = Duration::from_secs(5);
 
 /// How a daemon knows who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,6 +119,13 @@ impl Auth {
         Ok(has_users)
     }
 
+    /// Tells whoever reads the log how the first user is made where nobody is served unasked.
+    pub(crate) async fn tell_of_first_user(&self) {
+        if !self.only_local && matches!(self.has_users().await, Ok(false)) {
+            info!("No users yet: make the first on this machine with chronos users create");
+        }
+    }
+
     /// Who sent a request with these headers.
     pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
@@ -179,18 +186,35 @@ impl Auth {
             // A store that cannot be written to can still be read.
             warn!(%error, key = %id, "Use of an API key not noted");
         }
-        Ok(Some(Caller::user(&user, key.scopes, Proof::Key { user: user.id })))
+        Ok(Some(Caller::user(&user, key.scopes, Proof::Key { user: user.id, key: id })))
     }
 
-    /// Waits until the caller may ask for nothing any more.
-    pub(crate) async fn until_revoked(self: Arc<Self>, headers: HeaderMap) {
+    /// Waits until the caller is no longer who it was. That its token has run out does not matter: what it
+    /// asked for goes on as long as its session or its key does.
+    pub(crate) async fn until_revoked(self: Arc<Self>, caller: Caller) {
         loop {
             tokio::time::sleep(LOOKED_EVERY).await;
-            let known = self.identify(&headers).await;
-            if known.is_err_and(|problem| problem.status() == StatusCode::UNAUTHORIZED) {
+            // A store that does not answer for a moment shuts nobody out.
+            if matches!(self.is_still(&caller).await, Ok(false)) {
                 return;
             }
         }
+    }
+
+    async fn is_still(&self, caller: &Caller) -> Result<bool, Problem> {
+        let now = self.now();
+        let user = match caller.proof {
+            Proof::Local => return Ok(true),
+            Proof::Login { user, session } => {
+                self.accounts.user_of_session(user, session, now).await?
+            }
+            Proof::Key { key, .. } => {
+                let found = self.accounts.key(key).await?;
+                let found = found.filter(|(key, user)| key.holds_at(now) && !user.disabled);
+                found.map(|(_, user)| user)
+            }
+        };
+        Ok(user.is_some_and(|user| user.role == caller.role))
     }
 }
 

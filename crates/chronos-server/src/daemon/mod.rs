@@ -96,6 +96,7 @@ impl Daemon {
             bound.local_addr().map_err(|error| Error::Listen { address: listen, error })?;
         let auth = Auth::open(&auth, store.clone(), clock, private.as_deref(), address)?;
         let auth = Arc::new(auth);
+        auth.tell_of_first_user().await;
         let gate = Arc::new(Gate::new());
         let probes = Probes::new(service.clone(), gate.clone());
         let closing = CancellationToken::new();

@@ -154,7 +154,6 @@ impl Contract for Scheduler {
         request: Request<WatchExecutionsRequest>,
     ) -> Answer<Self::WatchExecutionsStream> {
         let caller = caller(&request)?;
-        let headers = request.metadata().clone().into_headers();
         // Hints are kept from before the first look, so that nothing falls between the two.
         let source = self.source()?;
         let subject = match request.into_inner().of {
@@ -164,8 +163,8 @@ impl Contract for Scheduler {
                 Subject::execution(&self.find_execution(&caller, "execution", &id).await?)
             }
         };
-        let revoked = self.auth.clone().until_revoked(headers);
-        Ok(Response::new(watch::stream(source, subject).take_until(revoked).boxed()))
+        let revoked = self.auth.clone().until_revoked(caller);
+        Ok(Response::new(watch::until(watch::stream(source, subject), revoked).boxed()))
     }
 
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;

@@ -50,7 +50,7 @@ impl Accounts for EmbeddedStore {
     }
 
     async fn has_users(&self) -> Result<bool> {
-        self.account_read(State::has_users)
+        self.account_read(|state| Ok(state.has_users))
     }
 
     async fn user(&self, user: UserId) -> Result<User> {
@@ -187,10 +187,15 @@ impl Accounts for EmbeddedStore {
 }
 
 impl State {
-    fn has_users(&self) -> Result<bool> {
+    /// Looks whether there is any user.
+    pub(super) fn any_user(&self) -> store::Result<bool> {
         let (from, to) = Table::User.range();
-        let users: Vec<User> = self.some((&from, &to), 1)?;
-        Ok(!users.is_empty())
+        let mut any = false;
+        engine(self.kv.scan(&from, &to, Order::Ascending, &mut |_, _| {
+            any = true;
+            ControlFlow::Break(())
+        }))?;
+        Ok(any)
     }
 
     fn user(&self, user: UserId) -> Result<User> {
@@ -240,7 +245,7 @@ impl State {
 
 impl Step<'_> {
     fn create_user(&mut self, new: NewUser, admit: Admit) -> Result<User> {
-        let is_first = !self.state.has_users()?;
+        let is_first = !self.state.has_users;
         if admit == Admit::First && !is_first {
             return Err(Error::NotFirst);
         }
@@ -251,6 +256,8 @@ impl Step<'_> {
         let user = User::new(new, is_first, self.now);
         self.put(&Key::UserName(&name), &user.id)?;
         self.put(&Key::User(user.id), &user)?;
+        // If the step fails, the state is read anew.
+        self.state.has_users = true;
         Ok(user)
     }
 

@@ -228,3 +228,29 @@ async fn an_admin_finds_the_programs_own_jobs_by_name() {
     drop(grpc);
     estate.close().await;
 }
+
+#[tokio::test]
+async fn a_stream_ends_when_its_reader_is_shut_out() {
+    let (estate, ada) = Estate::open().await;
+    let (bob, id) = ada.hire("bob", "user").await;
+    let job = bob.post("/jobs/recurring", &hourly("watched", "succeed")).await.expect(201);
+    let watch = || WatchExecutionsRequest { of: Some(Of::Job(text(&job["id"]).into())) };
+    let mut grpc = bob.grpc().await;
+    let mut by_login = soon(grpc.watch_executions(watch())).await.unwrap().into_inner();
+    let mut program = bob.key(&["read"]).await.grpc().await;
+    let mut by_key = soon(program.watch_executions(watch())).await.unwrap().into_inner();
+    let run = bob.ask("POST", &format!("/jobs/{}/run", text(&job["id"]))).await.expect(201);
+    for stream in [&mut by_login, &mut by_key] {
+        assert_eq!(json!(soon(stream.message()).await.unwrap().unwrap().id), run["id"]);
+    }
+    ada.patch(&format!("/users/{id}"), &json!({"disabled": true})).await.expect(200);
+    for stream in [&mut by_login, &mut by_key] {
+        let ended = soon(async {
+            while stream.message().await?.is_some() {}
+            Ok::<_, tonic::Status>(())
+        });
+        assert_eq!(ended.await.unwrap_err().code(), Code::Unauthenticated);
+    }
+    drop((grpc, program, by_login, by_key));
+    estate.close().await;
+}
