@@ -31,7 +31,8 @@ const CLAIM: &str = "WITH first AS MATERIALIZED (
         expires_at = now() + interval '30 seconds'
     FROM first WHERE l.id = first.id RETURNING l.id";
 
-const FINISH: &str = "WITH over AS (DELETE FROM bare_live WHERE id = ANY ($1) AND token = 1 RETURNING *)
+const FINISH: &str =
+    "WITH over AS (DELETE FROM bare_live WHERE id = ANY ($1) AND token = 1 RETURNING *)
     INSERT INTO bare_past (id, job_id, run_at, token, worker_id, started_at, finished_at, status)
     SELECT id, job_id, run_at, token, worker_id, started_at, now(), 'SUCCESS' FROM over";
 

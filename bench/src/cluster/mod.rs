@@ -36,8 +36,7 @@ struct Best {
 pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
     let cluster = Cluster::start(Durability::Durable);
     let url = cluster.url(DATABASE);
-    let store: Arc<dyn Store> =
-        Arc::new(PostgresStore::open(PostgresConfig::new(&url)).await?);
+    let store: Arc<dyn Store> = Arc::new(PostgresStore::open(PostgresConfig::new(&url)).await?);
     bare::prepare(&url).await?;
     create(&*store, every_second(JOBS)?).await?;
     let Best { bare, ours, fired, server_cpu, cpu } = rounds(&cluster, &store).await?;

@@ -13,7 +13,10 @@ pub(super) fn cpu_seconds(cluster: &Cluster) -> anyhow::Result<f64> {
     let processes = fs::read_dir("/proc")?.flatten();
     let pids = processes.filter_map(|process| process.file_name().to_str()?.parse::<u32>().ok());
     let used = pids.filter_map(used_by);
-    Ok(used.filter(|used| used.parent == postmaster || used.pid == postmaster).map(|used| used.seconds).sum())
+    Ok(used
+        .filter(|used| used.parent == postmaster || used.pid == postmaster)
+        .map(|used| used.seconds)
+        .sum())
 }
 
 struct Used {

@@ -6,8 +6,8 @@ use std::thread;
 use anyhow::anyhow;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use super::seam::Changes;
 use super::directory;
+use super::seam::Changes;
 use crate::process::begin;
 
 /// Callers at once: as many as put runs through the store.

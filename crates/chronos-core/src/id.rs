@@ -1,4 +1,4 @@
-//! Identities: what a job, an execution, a policy and a worker are called.
+//! Identities: what a job, an execution, a policy, a user and a worker are called.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -85,6 +85,18 @@ id! {
 id! {
     /// Identifies a quiet-hours policy.
     PolicyId
+}
+id! {
+    /// Identifies a user for good.
+    UserId
+}
+id! {
+    /// Identifies a login that goes on.
+    SessionId
+}
+id! {
+    /// Identifies an API key.
+    KeyId
 }
 
 impl JobId {

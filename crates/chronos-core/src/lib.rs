@@ -4,6 +4,7 @@
 //! [`Timestamp`], chance comes in as a hash of what it is for, and what should happen comes out as
 //! a value that a store applies in one atomic step.
 
+pub mod account;
 pub mod audit;
 mod chance;
 mod error;
@@ -20,7 +21,7 @@ mod time;
 pub use error::Error;
 pub use execution::Execution;
 pub use http::Http;
-pub use id::{ExecutionId, JobId, PolicyId, WorkerId};
+pub use id::{ExecutionId, JobId, KeyId, PolicyId, SessionId, UserId, WorkerId};
 pub use job::{Job, JobSpec, Standing};
 pub use plan::{Live, Plan, plan};
 pub use schedule::Schedule;

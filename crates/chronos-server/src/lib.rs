@@ -1,6 +1,7 @@
 //! The command `chronos`: a daemon that runs jobs on time, and what a schedule means, at a terminal or
 //! in a script.
 
+pub mod auth;
 pub mod cli;
 mod clock;
 pub mod config;

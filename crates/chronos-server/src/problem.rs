@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chronos_core::store;
+use chronos_core::{account, store};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -118,6 +118,18 @@ impl Problem {
         Self { errors, ..Self::new(status, texts.join("; ")) }
     }
 
+    /// Too much was asked for; it may be asked for again after this long.
+    pub(crate) fn too_many(detail: impl Into<String>, wait: Duration) -> Self {
+        // Whole seconds, and never too few.
+        let retry_after = Some(Duration::from_secs(wait.as_secs() + 1));
+        Self { retry_after, ..Self::new(StatusCode::TOO_MANY_REQUESTS, detail) }
+    }
+
+    /// What is wrong, in words.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(crate) fn not_found(what: impl Display) -> Self {
         Self::new(StatusCode::NOT_FOUND, what.to_string())
     }
@@ -167,11 +179,31 @@ impl From<store::Error> for Problem {
     }
 }
 
+/// The problem that tells a caller what to do about an error of the accounts.
+impl From<account::Error> for Problem {
+    fn from(error: account::Error) -> Self {
+        use account::Error;
+        let text = error.to_string();
+        let status = match error {
+            Error::Store(error) => return error.into(),
+            Error::NoSuchUser(_) | Error::NoSuchKey(_) => StatusCode::NOT_FOUND,
+            Error::NameTaken(_) | Error::LastAdmin | Error::TooManyKeys => StatusCode::CONFLICT,
+            Error::NotFirst => StatusCode::FORBIDDEN,
+            Error::NoSuchSession | Error::SessionReused => StatusCode::UNAUTHORIZED,
+        };
+        Self::new(status, text)
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let body = serde_json::to_string(&self).unwrap_or_default();
         let kind = HeaderValue::from_static("application/problem+json");
         let mut response = (self.status(), [(header::CONTENT_TYPE, kind)], body).into_response();
+        if self.status() == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
         if let Some(wait) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().into());
         }

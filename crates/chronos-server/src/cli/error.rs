@@ -50,6 +50,9 @@ pub enum Error {
     /// The daemon refuses as things stand; later it may not.
     #[error("{0}")]
     Refused(String),
+    /// The daemon does not know who asks, or does not let them.
+    #[error("{0}")]
+    Denied(String),
     /// The daemon failed, or does not answer as one should.
     #[error("{0}")]
     Daemon(String),
@@ -100,8 +103,9 @@ impl Error {
             Self::RunFailed(_) => ExitCode::from(3),
             Self::NotFound(_) => ExitCode::from(4),
             Self::Refused(_) => ExitCode::from(5),
-            // EX_UNAVAILABLE of sysexits.h.
+            // EX_UNAVAILABLE and EX_NOPERM of sysexits.h.
             Self::Unreachable { .. } => ExitCode::from(69),
+            Self::Denied(_) => ExitCode::from(77),
         }
     }
 

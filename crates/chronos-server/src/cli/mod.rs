@@ -52,6 +52,16 @@ enum Command {
     Jobs(client::Jobs),
     /// Show or cancel single executions
     Executions(client::Executions),
+    /// Log in at a daemon, for the commands that follow
+    Login(client::Login),
+    /// Log out
+    Logout(client::Logout),
+    /// Say who you are to a daemon
+    Whoami(client::Whoami),
+    /// List, make, change and remove the users of a daemon
+    Users(client::Users),
+    /// List, make and revoke your API keys
+    Keys(client::Keys),
     /// Copy a daemon's store into a file while it goes on
     Backup(client::BackupArgs),
     /// Make a backup the store of a new data directory
@@ -113,6 +123,11 @@ where
         Command::Scheduler(args) => client::scheduler(args, now, out),
         Command::Jobs(args) => client::jobs(args, now, out),
         Command::Executions(args) => client::executions(args, now, out),
+        Command::Login(args) => client::login(&args, out),
+        Command::Logout(args) => client::logout(&args, out),
+        Command::Whoami(args) => client::whoami(&args, out),
+        Command::Users(args) => client::users(args, out),
+        Command::Keys(args) => client::keys(args, now, out),
         Command::Backup(args) => client::backup(args, now, out),
         Command::Restore(args) => restore::run(&args, out),
         Command::Migrate(args) => migrate::run(&args, out),

@@ -103,6 +103,13 @@ keys! {
     "history_per_job" "CHRONOS_HISTORY_PER_JOB" "history-per-job" "N" Number:
         "Past executions kept of each job",
         "a whole number from 1 to 4294967295";
+    "open_signup" "CHRONOS_OPEN_SIGNUP" "open-signup" "BOOL" Switch:
+        "Whether anyone may sign up once there is a user: true or false",
+        "true or false";
+    "auth_key_file" "CHRONOS_AUTH_KEY_FILE" "auth-key-file" "FILE" Text:
+        "The file with the key that signs tokens, shared by the nodes of a cluster \
+         [default: auth.key in the data directory]",
+        "the path of a file of 32 bytes or more that only its owner can read";
     "log" "CHRONOS_LOG" "log" "FILTER" Text:
         "What is logged: a level, or a filter such as info,chronos_engine=debug",
         "error, warn, info, debug, trace, off, or a filter such as info,chronos_engine=debug";

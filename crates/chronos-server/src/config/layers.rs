@@ -15,7 +15,7 @@ use super::{Config, Flags, KEYS, Key};
 const FILE: &str = "chronos.toml";
 const PREFIX: &str = "CHRONOS_";
 /// Variables of the command line itself, which are no keys.
-const OTHERS: [&str; 2] = ["CHRONOS_CONFIG", "CHRONOS_SERVER"];
+const OTHERS: [&str; 3] = ["CHRONOS_CONFIG", "CHRONOS_SERVER", "CHRONOS_TOKEN"];
 
 const ENVIRONMENT: &str = "environment";
 const FLAGS: &str = "flags";

@@ -6,6 +6,7 @@ mod key;
 mod layers;
 mod roles;
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,11 @@ use chronos_core::schedule::{Cron, Zone};
 use chronos_core::store::Roles;
 use chronos_engine::{CompactionJobConfig, SchedulerConfig};
 use chronos_store::{Engine, PostgresConfig, StoreUrl};
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use tracing_subscriber::EnvFilter;
 
+use crate::auth::AuthConfig;
 use crate::daemon::ServeConfig;
 
 pub use database::DatabaseUrl;
@@ -64,6 +67,12 @@ pub struct Config {
     pub misfire_grace_secs: u64,
     /// Past executions kept of each job.
     pub history_per_job: NonZeroU32,
+    /// Whether anyone may sign up once there is a user.
+    #[serde(deserialize_with = "flag")]
+    pub open_signup: bool,
+    /// The file with the key that signs tokens; one in the data directory if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth_key_file: Option<PathBuf>,
     /// What is logged: a level, or a filter such as `info,chronos_engine=debug`.
     pub log: String,
     /// How log lines look.
@@ -136,6 +145,8 @@ impl Config {
             default_timezone: Zone::UTC,
             misfire_grace_secs: scheduler.misfire_grace.as_secs(),
             history_per_job: scheduler.history_per_job,
+            open_signup: false,
+            auth_key_file: None,
             log: "info".into(),
             log_format: LogFormat::Auto,
             compaction_cron: compaction.cron,
@@ -165,6 +176,8 @@ impl Config {
         serve.database = self.database();
         serve.answers = self.roles.api;
         serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
+        serve.auth =
+            AuthConfig { open_signup: self.open_signup, key_file: self.auth_key_file.clone() };
         serve
     }
 
@@ -241,4 +254,27 @@ impl Config {
             .map_err(|error| ("compaction_cron", Some(error.to_string())))?;
         Ok(())
     }
+}
+
+/// Whether something is so; variables and flags say it in letters.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    struct Flag;
+
+    impl Visitor<'_> for Flag {
+        type Value = bool;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("true or false")
+        }
+
+        fn visit_bool<E: de::Error>(self, flag: bool) -> Result<bool, E> {
+            Ok(flag)
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<bool, E> {
+            text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        }
+    }
+
+    deserializer.deserialize_any(Flag)
 }

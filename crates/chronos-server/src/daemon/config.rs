@@ -1,13 +1,14 @@
 //! How a daemon serves: where, from which data, and within which limits.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chronos_engine::SchedulerConfig;
 use chronos_store::{PostgresConfig, StoreUrl};
 
 use super::Error;
+use crate::auth::AuthConfig;
 
 /// How a daemon serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct ServeConfig {
     pub scheduler: SchedulerConfig,
     /// What it accepts of those who connect.
     pub limits: Limits,
+    /// How it knows who asks.
+    pub auth: AuthConfig,
 }
 
 impl ServeConfig {
@@ -50,12 +53,21 @@ impl ServeConfig {
             max_clock_skew: Self::MAX_CLOCK_SKEW,
             scheduler: SchedulerConfig::default(),
             limits: Limits::default(),
+            auth: AuthConfig::default(),
         }
     }
 
-    /// Everyone who can connect may do anything, so nobody beyond this machine may.
+    /// Where it keeps what nobody else may read; nowhere if it keeps nothing at all.
+    pub(super) fn private_dir(&self) -> Option<&Path> {
+        match &self.store {
+            StoreUrl::Memory => None,
+            StoreUrl::Directory(_, path) => Some(path),
+        }
+    }
+
+    /// Where others may connect, the first user is made by whoever can read the token on disk.
     pub(super) fn validate(&self) -> Result<(), Error> {
-        if self.listen.ip().to_canonical().is_loopback() {
+        if self.listen.ip().to_canonical().is_loopback() || self.private_dir().is_some() {
             Ok(())
         } else {
             Err(Error::NotLoopback(self.listen))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -22,19 +23,26 @@ pub(super) struct Guard {
 }
 
 /// Refuses requests that a web page could have sent in its visitor's name: of another site's name
-/// (its DNS may point here), or from another site's page.
-pub(super) async fn only_this_machine(request: Request, next: Next) -> Response {
-    let host = request.uri().host().or_else(|| {
-        let host = request.headers().get(header::HOST)?.to_str().ok()?;
-        Some(without_port(host))
-    });
-    if !host.is_some_and(is_this_machine) {
+/// (its DNS may point here), or from another site's page. Where others may connect, every request says
+/// who it is from, so that names do not matter; pages of other sites are refused all the same.
+pub(super) async fn only_this_machine(
+    State(listens_to_others): State<bool>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let authority = request.uri().authority().map(Authority::as_str);
+    let authority = authority.or_else(|| request.headers().get(header::HOST)?.to_str().ok());
+    if !listens_to_others && !authority.is_some_and(|it| is_this_machine(without_port(it))) {
         let problem = "the host is not a name or an address of this machine; use localhost, \
                        127.0.0.1 or [::1]";
         return refuse(request.headers(), StatusCode::MISDIRECTED_REQUEST, problem);
     }
+    let is_ours = |origin: &str| {
+        let own = listens_to_others && authority.is_some() && host_of(origin) == authority;
+        own || (!listens_to_others && is_from_this_machine(origin))
+    };
     let origin = request.headers().get(header::ORIGIN);
-    if origin.is_some_and(|origin| !origin.to_str().is_ok_and(is_from_this_machine)) {
+    if origin.is_some_and(|origin| !origin.to_str().is_ok_and(is_ours)) {
         let problem = "requests from pages of other sites are not accepted";
         return refuse(request.headers(), StatusCode::FORBIDDEN, problem);
     }
@@ -103,20 +111,29 @@ pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
 
 /// The refusal in the language of whoever asked.
 pub(super) fn refuse(headers: &HeaderMap, status: StatusCode, problem: &str) -> Response {
-    if is_grpc(headers) {
-        let code = match status {
-            StatusCode::NOT_FOUND => Code::Unimplemented,
-            StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
-            StatusCode::GATEWAY_TIMEOUT => Code::DeadlineExceeded,
-            _ => Code::PermissionDenied,
-        };
-        let mut response = Status::new(code, problem).into_http::<axum::body::Body>();
-        if status == StatusCode::MISDIRECTED_REQUEST {
-            *response.status_mut() = status;
-        }
-        return response;
+    refuse_with(headers, Problem::new(status, problem))
+}
+
+/// The problem in the language of whoever asked.
+pub(crate) fn refuse_with(headers: &HeaderMap, problem: Problem) -> Response {
+    if !is_grpc(headers) {
+        return problem.into_response();
     }
-    Problem::new(status, problem).into_response()
+    let code = match problem.status() {
+        StatusCode::UNAUTHORIZED => Code::Unauthenticated,
+        StatusCode::BAD_REQUEST => Code::InvalidArgument,
+        StatusCode::NOT_FOUND => Code::Unimplemented,
+        StatusCode::TOO_MANY_REQUESTS => Code::ResourceExhausted,
+        StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
+        StatusCode::GATEWAY_TIMEOUT => Code::DeadlineExceeded,
+        StatusCode::INTERNAL_SERVER_ERROR => Code::Internal,
+        _ => Code::PermissionDenied,
+    };
+    let mut response = Status::new(code, problem.detail()).into_http::<axum::body::Body>();
+    if problem.status() == StatusCode::MISDIRECTED_REQUEST {
+        *response.status_mut() = problem.status();
+    }
+    response
 }
 
 fn is_this_machine(host: &str) -> bool {
@@ -129,8 +146,12 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 fn is_from_this_machine(origin: &str) -> bool {
-    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    host.is_some_and(|host| is_this_machine(without_port(host)))
+    host_of(origin).is_some_and(|host| is_this_machine(without_port(host)))
+}
+
+/// The host and port of a page's origin.
+fn host_of(origin: &str) -> Option<&str> {
+    origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
 }
 
 /// The host of `host:port`; colons within brackets belong to the address.

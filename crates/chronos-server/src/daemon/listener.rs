@@ -18,6 +18,7 @@ use tower::ServiceExt;
 use tracing::{debug, warn};
 
 use super::Limits;
+use crate::auth::Peer;
 
 /// After an error of the machine, such as too many open files, accepting goes on this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -110,7 +111,7 @@ async fn accept(bound: TcpListener, connection: Connection, most: usize) -> Join
             }
         };
         if let Ok(place) = places.clone().try_acquire_owned() {
-            connections.spawn(connection.clone().serve(stream, place));
+            connections.spawn(connection.clone().serve(stream, peer, place));
         } else {
             // Closed at once, which tells more than a wait without end.
             warn!(%peer, most, "Connection closed: there are too many");
@@ -128,13 +129,14 @@ struct Connection {
 }
 
 impl Connection {
-    async fn serve(self, stream: TcpStream, _place: OwnedSemaphorePermit) {
+    async fn serve(self, stream: TcpStream, peer: SocketAddr, _place: OwnedSemaphorePermit) {
         // Small answers must not wait for each other; a connection that is gone says so below.
         let _ = stream.set_nodelay(true);
         let asked = CancellationToken::new();
         let noted = asked.clone();
-        let routes = self.routes.map_request(move |request: Request<_>| {
+        let routes = self.routes.map_request(move |mut request: Request<_>| {
             noted.cancel();
+            request.extensions_mut().insert(Peer(peer.ip()));
             request
         });
         let io = TokioIo::new(stream);

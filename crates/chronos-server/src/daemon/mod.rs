@@ -19,7 +19,9 @@ use tracing::{error, info, warn};
 
 pub use config::{Limits, ServeConfig};
 
+use crate::auth::Auth;
 pub(crate) use gate::{Gate, Phase};
+pub(crate) use guard::refuse_with;
 use listener::Server;
 use probes::Probes;
 
@@ -28,12 +30,15 @@ use crate::metrics::Metrics;
 /// Why a daemon could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The address can be reached from other machines.
+    /// The address can be reached from other machines, and nobody could ever get in.
     #[error(
         "listen: {0} is not accepted; use a loopback address such as 127.0.0.1:8080 or [::1]:8080, \
-         because whoever can connect may do anything"
+         or a store on disk: beside it is the token that makes the first user"
     )]
     NotLoopback(SocketAddr),
+    /// What it knows its users by cannot be used.
+    #[error(transparent)]
+    Auth(#[from] crate::auth::Error),
     /// The address cannot be listened on.
     #[error("listen: cannot listen on {address}: {error}")]
     Listen {
@@ -84,20 +89,27 @@ impl Daemon {
         let service = SchedulerService::with_store(scheduler, store, opened.clock.clone())?;
         let service = Arc::new(service);
         let timekeeper = opened.timekeeper(service.brake(), &config).await?;
-        let ServeConfig { listen, limits, answers, .. } = config;
+        let private = config.private_dir().map(ToOwned::to_owned);
+        let ServeConfig { listen, limits, answers, auth, .. } = config;
         let metrics = Arc::new(Metrics::new());
         service.observe(metrics.clone());
         register(&service).await?;
         let bound = TcpListener::bind(listen).await;
         let bound = bound.map_err(|error| Error::Listen { address: listen, error })?;
+        let address =
+            bound.local_addr().map_err(|error| Error::Listen { address: listen, error })?;
+        let (accounts, clock) = (opened.accounts.clone(), opened.clock.clone());
+        let auth = Auth::open(&auth, accounts, clock, private.as_deref(), address)?;
+        let auth = Arc::new(auth);
+        auth.tell_of_first_user().await;
         let gate = Arc::new(Gate::new());
         let probes = Probes::new(service.clone(), gate.clone());
         let closing = CancellationToken::new();
         let routes = if answers {
             let own = opened.own.as_ref();
-            routes::all(&service, own, &metrics, &gate, &probes, &closing, &limits)?
+            routes::all(&service, own, &metrics, &auth, &gate, &probes, &closing, &limits)?
         } else {
-            routes::about_itself(&service, &metrics, &probes, &limits)
+            routes::about_itself(&service, &metrics, &auth, &probes, &limits)
         };
         service.start().await?;
         if let Some(timekeeper) = timekeeper {

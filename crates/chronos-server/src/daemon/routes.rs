@@ -20,6 +20,7 @@ use super::gate::Gate;
 use super::guard::{self, Guard};
 use super::probes::{self, Probes};
 use super::{Error, Limits};
+use crate::auth::{Auth, authorise};
 use crate::grpc::{Changes, Scheduler};
 use crate::metrics::Metrics;
 use crate::proto::DESCRIPTORS;
@@ -30,6 +31,7 @@ pub(super) fn all(
     service: &Arc<SchedulerService>,
     own: Option<&Arc<EmbeddedStore>>,
     metrics: &Arc<Metrics>,
+    auth: &Arc<Auth>,
     gate: &Arc<Gate>,
     probes: &Probes,
     closing: &CancellationToken,
@@ -42,54 +44,72 @@ pub(super) fn all(
         changes.clone(),
         metrics.clone(),
         own.cloned(),
+        auth.clone(),
         closing.clone(),
         limits.watchers,
     );
     let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
     let reflection =
         Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;
-    let api = Api::new(service.clone(), changes.clone(), metrics.clone(), gate.clone());
+    let api = Api {
+        service: service.clone(),
+        changes,
+        metrics: metrics.clone(),
+        gate: gate.clone(),
+        auth: auth.clone(),
+    };
     let guard = Guard { gate: gate.clone(), request_timeout: limits.request_timeout };
     let patient = Guard { gate: gate.clone(), request_timeout: limits.bulk_timeout };
     let bulk = rest::bulk_router(api.clone());
     let bulk = bulk.layer(from_fn_with_state(patient, guard::while_open));
     let rest = rest::router(api).layer(from_fn_with_state(guard.clone(), guard::while_open));
-    let guarded = Routes::new(scheduler).add_service(reflection).into_axum_router();
-    let guarded = guarded.reset_fallback().layer(from_fn_with_state(guard, guard::while_open));
+    let known = from_fn_with_state(auth.clone(), authorise);
+    let guarded = Routes::new(scheduler).into_axum_router().reset_fallback();
+    let guarded = guarded.route_layer(known.clone());
+    let reflection = Routes::new(reflection).into_axum_router().reset_fallback();
+    let guarded = guarded.merge(reflection).layer(from_fn_with_state(guard, guard::while_open));
     // Whoever asks for health must be answered also when nobody else is.
     let health = HealthServer::new(HealthService::from_health_reporter(probes.reporter()));
     let health = Routes::new(health).into_axum_router().reset_fallback();
     let grpc = guarded.merge(health).layer(from_fn(guard::only_grpc));
-    let routes = itself(service, metrics, probes).merge(rest.merge(bulk)).merge(rest::docs());
-    Ok(fenced(routes.merge(grpc), limits))
+    let routes = itself(service, metrics, auth, probes).merge(rest.merge(bulk)).merge(rest::docs());
+    Ok(fenced(routes.merge(grpc), auth, limits))
 }
 
 /// What a node serves that answers no requests: how it is.
 pub(super) fn about_itself(
     service: &Arc<SchedulerService>,
     metrics: &Arc<Metrics>,
+    auth: &Arc<Auth>,
     probes: &Probes,
     limits: &Limits,
 ) -> Router {
-    fenced(itself(service, metrics, probes), limits)
+    fenced(itself(service, metrics, auth, probes), auth, limits)
 }
 
-fn itself(service: &Arc<SchedulerService>, metrics: &Arc<Metrics>, probes: &Probes) -> Router {
+fn itself(
+    service: &Arc<SchedulerService>,
+    metrics: &Arc<Metrics>,
+    auth: &Arc<Auth>,
+    probes: &Probes,
+) -> Router {
     let (readyz, figures, metrics) = (probes.clone(), service.clone(), metrics.clone());
+    let known = from_fn_with_state(auth.clone(), authorise);
+    let tell_figures = move || metrics::text(metrics.clone(), figures.clone());
     Router::new()
         .route("/healthz", get(probes::healthz))
         .route("/readyz", get(move || readyz.clone().readyz()))
-        .route("/metrics", get(move || metrics::text(metrics.clone(), figures.clone())))
+        .route("/metrics", get(tell_figures).route_layer(known))
 }
 
 /// The routes behind the guards that every request passes.
-fn fenced(routes: Router, limits: &Limits) -> Router {
+fn fenced(routes: Router, auth: &Auth, limits: &Limits) -> Router {
     let largest = u64::try_from(limits.body_bytes).unwrap_or(u64::MAX);
     routes
         .fallback(nothing_here)
         .layer(DefaultBodyLimit::max(limits.body_bytes))
         .layer(from_fn_with_state(largest, guard::not_too_large))
-        .layer(from_fn(guard::only_this_machine))
+        .layer(from_fn_with_state(!auth.is_only_local(), guard::only_this_machine))
 }
 
 mod metrics {

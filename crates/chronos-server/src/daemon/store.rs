@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chronos_core::Store;
+use chronos_core::account::Accounts;
 use chronos_engine::run::{Brake, Timekeeper};
 use chronos_engine::{Clock, EmbeddedStore, SharedClock, SystemClock};
 use chronos_store::{PostgresStore, Retention, Tuning};
@@ -13,6 +14,8 @@ use super::{Error, ServeConfig};
 /// A store, and the clock that decisions about it are made by.
 pub(super) struct Opened {
     pub(super) store: Arc<dyn Store>,
+    /// The same store, as that which remembers users.
+    pub(super) accounts: Arc<dyn Accounts>,
     /// The same store where it is this daemon's own, as that which can be copied.
     pub(super) own: Option<Arc<EmbeddedStore>>,
     pub(super) clock: Arc<dyn Clock>,
@@ -25,10 +28,12 @@ pub(super) async fn open(config: &ServeConfig) -> Result<Opened, Error> {
     let clock = Arc::new(SystemClock::new());
     if let Some(database) = &config.database {
         let store = PostgresStore::open(database.clone()).await.map_err(Error::Database)?;
+        let store = Arc::new(store);
         info!(schema = database.schema, "Database opened");
         let shared = Arc::new(SharedClock::new(clock));
         let clock = shared.clone();
-        return Ok(Opened { store: Arc::new(store), own: None, clock, shared: Some(shared) });
+        let accounts = store.clone();
+        return Ok(Opened { store, accounts, own: None, clock, shared: Some(shared) });
     }
     let own = Arc::new(open_own(config)?);
     info!(store = %config.store, "Store opened");
@@ -36,7 +41,8 @@ pub(super) async fn open(config: &ServeConfig) -> Result<Opened, Error> {
     if !orphans.is_empty() {
         warn!(runs = orphans.len(), "Runs ended that a process before this one left");
     }
-    Ok(Opened { store: own.clone(), own: Some(own), clock, shared: None })
+    let (store, accounts) = (own.clone(), own.clone());
+    Ok(Opened { store, accounts, own: Some(own), clock, shared: None })
 }
 
 fn open_own(config: &ServeConfig) -> Result<EmbeddedStore, Error> {

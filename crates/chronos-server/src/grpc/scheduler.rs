@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use chronos_core::store::Error;
-use chronos_core::{ExecutionId, Job, JobId, Timestamp};
+use chronos_core::store::{Error, JobFilter};
+use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp};
 use chronos_engine::SchedulerService;
 use chronos_store::EmbeddedStore;
 use tokio::sync::Semaphore;
@@ -14,11 +14,10 @@ use super::convert::job::{self, Activity};
 use super::convert::spec::Defaults;
 use super::refusal::{Refusal, status};
 use super::{Changes, page, watch};
+use crate::auth::{Auth, Caller, LOCAL};
 use crate::metrics::Metrics;
 use crate::proto;
 
-/// Whose jobs these are, until there are users.
-const OWNER: &str = "";
 /// Jobs that one answer about the whole scheduler holds.
 const MOST_JOBS: usize = 10_000;
 /// Jobs read at a time while all of them are gone through.
@@ -32,6 +31,8 @@ pub(crate) struct Scheduler {
     pub(super) metrics: Arc<Metrics>,
     /// The scheduler's own store, as that which can be copied; none where nodes share a database.
     pub(super) copied: Option<Arc<EmbeddedStore>>,
+    /// Knows whether a stream's reader may still listen.
+    pub(super) auth: Arc<Auth>,
     /// Cancelled when streams must end.
     closing: CancellationToken,
     places: Arc<Semaphore>,
@@ -44,6 +45,7 @@ impl Scheduler {
         changes: Changes,
         metrics: Arc<Metrics>,
         copied: Option<Arc<EmbeddedStore>>,
+        auth: Arc<Auth>,
         closing: CancellationToken,
         watchers: usize,
     ) -> Self {
@@ -52,6 +54,7 @@ impl Scheduler {
             changes,
             metrics,
             copied,
+            auth,
             closing,
             places: Arc::new(Semaphore::new(watchers)),
         }
@@ -69,23 +72,77 @@ impl Scheduler {
         }
     }
 
-    /// The job of this id or, if there is none, of this name.
-    pub(super) async fn find(&self, field: &str, job: &str) -> Result<Job, Status> {
+    /// The job of this id or, if there is none, of this name, if it is there for the caller.
+    pub(super) async fn find(
+        &self,
+        caller: &Caller,
+        field: &str,
+        job: &str,
+    ) -> Result<Job, Status> {
         if job.is_empty() {
             return Err(Refusal::missing(field, "a job's id or name").into());
         }
         let store = self.service.store();
         if let Ok(id) = job.parse::<JobId>() {
             match store.job(id).await {
-                Err(Error::NoSuchJob(_)) => {}
-                found => return found.map_err(status),
+                Ok(job) if caller.sees(&job.spec) => return Ok(job),
+                Ok(_) | Err(Error::NoSuchJob(_)) => {}
+                Err(error) => return Err(status(error)),
             }
         }
-        let named = store.job_named(OWNER, job).await.map_err(status)?;
+        let mut named = store.job_named(&caller.owner, job).await.map_err(status)?;
+        if named.is_none() && caller.sees_all() {
+            // The program's own jobs are nobody's, and have names that people know.
+            named = store.job_named(LOCAL, job).await.map_err(status)?;
+        }
         named.ok_or_else(|| {
             let shown: String = job.chars().take(200).collect();
             Status::not_found(format!("no job with the name or id \"{shown}\""))
         })
+    }
+
+    /// The execution of this id, if its job is there for the caller.
+    pub(super) async fn find_execution(
+        &self,
+        caller: &Caller,
+        field: &str,
+        id: &str,
+    ) -> Result<Execution, Status> {
+        let id = execution_id(field, id)?;
+        let store = self.service.store();
+        let execution = store.execution(id).await.map_err(status)?;
+        let is_there = caller.sees_all()
+            || match store.job(execution.job).await {
+                Ok(job) => caller.sees(&job.spec),
+                Err(Error::NoSuchJob(_)) => false,
+                Err(error) => return Err(status(error)),
+            };
+        if is_there { Ok(execution) } else { Err(status(Error::NoSuchExecution(id))) }
+    }
+
+    /// Some of the jobs that are there for the caller, in the order of their ids.
+    pub(super) async fn jobs(
+        &self,
+        caller: &Caller,
+        mut after: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<Job>, Status> {
+        let store = self.service.store();
+        if caller.sees_all() {
+            return store.jobs(after, limit).await.map_err(status);
+        }
+        let filter = JobFilter { owner: Some(caller.owner.clone()), ..JobFilter::default() };
+        let mut jobs = Vec::new();
+        loop {
+            let page = store.find_jobs(&filter, after, limit - jobs.len()).await;
+            let page = page.map_err(status)?;
+            jobs.extend(page.jobs);
+            after = page.next;
+            if after.is_none() || jobs.len() >= limit {
+                return Ok(jobs);
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     /// The job with what of it is alive.
@@ -107,12 +164,15 @@ impl Scheduler {
         Ok(ids.iter().map(|id| active.get(id).copied().unwrap_or_default()).collect())
     }
 
-    /// Every job in brief, as far as one answer holds them, and whether there are more.
-    pub(super) async fn brief(&self) -> Result<(Vec<proto::JobStatusProto>, bool), Status> {
+    /// Every job of the caller in brief, as far as one answer holds them, and whether there are more.
+    pub(super) async fn brief(
+        &self,
+        caller: &Caller,
+    ) -> Result<(Vec<proto::JobStatusProto>, bool), Status> {
         let mut all = Vec::new();
         let mut after = None;
         while all.len() <= MOST_JOBS {
-            let jobs = self.service.store().jobs(after, BATCH).await.map_err(status)?;
+            let jobs = self.jobs(caller, after, BATCH).await?;
             all.extend(self.brief_of(&jobs).await?);
             match jobs.last() {
                 Some(last) if jobs.len() == BATCH => after = Some(last.spec.id),
@@ -145,8 +205,14 @@ impl Scheduler {
     }
 }
 
+/// Who sent a request: put there by whoever let it in.
+pub(super) fn caller<T>(request: &tonic::Request<T>) -> Result<Caller, Status> {
+    let caller = request.extensions().get::<Caller>().cloned();
+    caller.ok_or_else(|| Status::unauthenticated("nobody said who asks"))
+}
+
 /// The id of an execution as it was sent.
-pub(super) fn execution_id(field: &str, id: &str) -> Result<ExecutionId, Refusal> {
+fn execution_id(field: &str, id: &str) -> Result<ExecutionId, Refusal> {
     id.parse().map_err(|_| {
         let shown: String = id.chars().take(100).collect();
         Refusal::of(field, format!("\"{shown}\" is not an id; use the id of an execution"))

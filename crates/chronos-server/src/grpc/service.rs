@@ -8,9 +8,10 @@ use futures::stream::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::refusal::{Refusal, status};
-use super::scheduler::{execution_id, note};
+use super::scheduler::{caller, note};
 use super::watch::{self, Subject};
 use super::{Scheduler, backup, page};
+use crate::auth::Caller;
 use crate::proto::scheduler_server::Scheduler as Contract;
 use crate::proto::watch_executions_request::Of;
 use crate::proto::{
@@ -29,11 +30,12 @@ impl Contract for Scheduler {
         &self,
         request: Request<GetSchedulerStatusRequest>,
     ) -> Answer<GetSchedulerStatusResponse> {
+        let caller = caller(&request)?;
         let name = request.into_inner().job_name;
         let (jobs, truncated) = if name.is_empty() {
-            self.brief().await?
+            self.brief(&caller).await?
         } else {
-            (self.brief_of(&[self.find("job_name", &name).await?]).await?, false)
+            (self.brief_of(&[self.find(&caller, "job_name", &name).await?]).await?, false)
         };
         let scheduler_running = self.service.is_running();
         Ok(Response::new(GetSchedulerStatusResponse { scheduler_running, jobs, truncated }))
@@ -41,16 +43,19 @@ impl Contract for Scheduler {
 
     async fn create_job(&self, request: Request<CreateJobRequest>) -> Answer<Job> {
         let now = self.now();
+        let owner = caller(&request)?.owner;
         let id = self.service.new_job_id();
         let spec = self.defaults().read(request.into_inner().spec, id, now)?;
+        let spec = JobSpec { owner, ..spec };
         let job = self.service.store().create_job(spec, now).await.map_err(status)?;
         self.metrics.job_created();
         Ok(Response::new(self.told(&job).await?))
     }
 
     async fn update_job(&self, request: Request<UpdateJobRequest>) -> Answer<Job> {
+        let caller = caller(&request)?;
         let UpdateJobRequest { job, spec, expected_version } = request.into_inner();
-        let known = self.find("job", &job).await?.spec;
+        let known = self.find(&caller, "job", &job).await?.spec;
         let asked = self.defaults().read(spec, known.id, self.now())?;
         let expected = (expected_version > 0).then_some(expected_version);
         let edit = Change::Edit(Box::new(keeping_phase(asked, &known)));
@@ -60,22 +65,25 @@ impl Contract for Scheduler {
     }
 
     async fn delete_job(&self, request: Request<DeleteJobRequest>) -> Answer<DeleteJobResponse> {
-        let job = self.find("job", &request.into_inner().job).await?.spec.id;
+        let caller = caller(&request)?;
+        let job = self.find(&caller, "job", &request.into_inner().job).await?.spec.id;
         self.service.store().delete_job(job, self.now()).await.map_err(status)?;
         self.changes.tell(job);
         Ok(Response::new(DeleteJobResponse {}))
     }
 
     async fn get_job(&self, request: Request<GetJobRequest>) -> Answer<Job> {
-        let job = self.find("job", &request.into_inner().job).await?;
+        let caller = caller(&request)?;
+        let job = self.find(&caller, "job", &request.into_inner().job).await?;
         Ok(Response::new(self.told(&job).await?))
     }
 
     async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsResponse> {
+        let caller = caller(&request)?;
         let ListJobsRequest { limit, cursor } = request.into_inner();
         let (limit, after) = (page::limit(limit)?, page::read_after_job(&cursor)?);
         // One more than asked for tells whether there is a next page.
-        let jobs = self.service.store().jobs(after, limit + 1).await.map_err(status)?;
+        let jobs = self.jobs(&caller, after, limit + 1).await?;
         let (jobs, more) = page::cut(self.told_all(&jobs).await?, limit);
         let last = jobs.last().filter(|_| more);
         let next_cursor = last.map(|job| page::after_job(&job.id)).unwrap_or_default();
@@ -83,17 +91,20 @@ impl Contract for Scheduler {
     }
 
     async fn pause_job(&self, request: Request<PauseJobRequest>) -> Answer<Job> {
+        let caller = caller(&request)?;
         let PauseJobRequest { job, note } = request.into_inner();
         let note = self::note(&note)?;
-        self.change(&job, Change::Pause { note }).await
+        self.change(&caller, &job, Change::Pause { note }).await
     }
 
     async fn resume_job(&self, request: Request<ResumeJobRequest>) -> Answer<Job> {
-        self.change(&request.into_inner().job, Change::Resume).await
+        let caller = caller(&request)?;
+        self.change(&caller, &request.into_inner().job, Change::Resume).await
     }
 
     async fn run_job(&self, request: Request<RunJobRequest>) -> Answer<Execution> {
-        let job = self.find("job", &request.into_inner().job).await?.spec.id;
+        let caller = caller(&request)?;
+        let job = self.find(&caller, "job", &request.into_inner().job).await?.spec.id;
         let execution = self.service.store().run_now(job, self.now()).await.map_err(status)?;
         self.changes.tell(job);
         Ok(Response::new((&execution).into()))
@@ -103,9 +114,10 @@ impl Contract for Scheduler {
         &self,
         request: Request<ListExecutionsRequest>,
     ) -> Answer<ListExecutionsResponse> {
+        let caller = caller(&request)?;
         let ListExecutionsRequest { job, limit, cursor } = request.into_inner();
         let limit = page::limit(limit)?;
-        let job = self.find("job", &job).await?.spec.id;
+        let job = self.find(&caller, "job", &job).await?.spec.id;
         let before = page::read_before_execution(&cursor, job)?;
         let rows = self.service.store().executions(job, before, limit + 1).await;
         let rows = rows.map_err(status)?;
@@ -117,8 +129,8 @@ impl Contract for Scheduler {
     }
 
     async fn get_execution(&self, request: Request<GetExecutionRequest>) -> Answer<Execution> {
-        let id = execution_id("id", &request.into_inner().id)?;
-        let execution = self.service.store().execution(id).await.map_err(status)?;
+        let caller = caller(&request)?;
+        let execution = self.find_execution(&caller, "id", &request.into_inner().id).await?;
         Ok(Response::new((&execution).into()))
     }
 
@@ -126,7 +138,8 @@ impl Contract for Scheduler {
         &self,
         request: Request<CancelExecutionRequest>,
     ) -> Answer<Execution> {
-        let id = execution_id("id", &request.into_inner().id)?;
+        let caller = caller(&request)?;
+        let id = self.find_execution(&caller, "id", &request.into_inner().id).await?.id;
         let store = self.service.store();
         store.cancel(id, CancelCause::User, self.now()).await.map_err(status)?;
         let execution = store.execution(id).await.map_err(status)?;
@@ -140,17 +153,18 @@ impl Contract for Scheduler {
         &self,
         request: Request<WatchExecutionsRequest>,
     ) -> Answer<Self::WatchExecutionsStream> {
+        let caller = caller(&request)?;
         // Hints are kept from before the first look, so that nothing falls between the two.
         let source = self.source()?;
         let subject = match request.into_inner().of {
             None => return Err(Refusal::missing("of", "job or execution").into()),
-            Some(Of::Job(job)) => Subject::job(self.find("job", &job).await?.spec.id),
+            Some(Of::Job(job)) => Subject::job(self.find(&caller, "job", &job).await?.spec.id),
             Some(Of::Execution(id)) => {
-                let id = execution_id("execution", &id)?;
-                Subject::execution(&source.store.execution(id).await.map_err(status)?)
+                Subject::execution(&self.find_execution(&caller, "execution", &id).await?)
             }
         };
-        Ok(Response::new(watch::stream(source, subject).boxed()))
+        let revoked = self.auth.clone().until_revoked(caller);
+        Ok(Response::new(watch::until(watch::stream(source, subject), revoked).boxed()))
     }
 
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;
@@ -166,8 +180,8 @@ impl Contract for Scheduler {
 }
 
 impl Scheduler {
-    async fn change(&self, job: &str, change: Change) -> Answer<Job> {
-        let job: JobId = self.find("job", job).await?.spec.id;
+    async fn change(&self, caller: &Caller, job: &str, change: Change) -> Answer<Job> {
+        let job: JobId = self.find(caller, "job", job).await?.spec.id;
         let job = self.service.amend_job(job, change, None).await.map_err(status)?;
         self.changes.tell(job.spec.id);
         Ok(Response::new(self.told(&job).await?))

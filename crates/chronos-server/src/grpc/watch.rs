@@ -5,13 +5,15 @@
 //! nobody, and gets the newest states when it comes back.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chronos_core::execution::Running;
 use chronos_core::store::{self, Error, Store};
 use chronos_core::{Execution, ExecutionId, JobId, Timestamp};
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -51,6 +53,24 @@ pub(super) fn stream(
         let next = watch.next().await?;
         Some((next, watch))
     })
+}
+
+/// The stream, cut off with a word about it if its reader may not listen any more.
+pub(super) fn until<T>(
+    stream: impl Stream<Item = Result<T, Status>> + Send,
+    revoked: impl Future<Output = ()> + Send,
+) -> impl Stream<Item = Result<T, Status>> + Send {
+    let cut = Arc::new(AtomicBool::new(false));
+    let noted = cut.clone();
+    let revoked = async move {
+        revoked.await;
+        noted.store(true, Ordering::SeqCst);
+    };
+    let last = futures::stream::once(async move { cut.load(Ordering::SeqCst) });
+    let last = last.filter_map(async |is_cut| {
+        is_cut.then(|| Err(Status::unauthenticated("whoever asked for this may not any more")))
+    });
+    stream.take_until(revoked).chain(last)
 }
 
 /// Whether and how a stream ends.

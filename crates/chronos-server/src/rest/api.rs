@@ -12,9 +12,9 @@ use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
 
-use super::caller::Caller;
 use super::wire;
 use super::wire::spec::Defaults;
+use crate::auth::{Auth, Caller};
 use crate::daemon::Gate;
 use crate::grpc::Changes;
 use crate::metrics::Metrics;
@@ -26,22 +26,14 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// The scheduler behind the routes.
 #[derive(Clone)]
 pub(crate) struct Api {
-    pub(super) service: Arc<SchedulerService>,
-    pub(super) changes: Changes,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) gate: Arc<Gate>,
+    pub(crate) service: Arc<SchedulerService>,
+    pub(crate) changes: Changes,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) auth: Arc<Auth>,
 }
 
 impl Api {
-    pub(crate) fn new(
-        service: Arc<SchedulerService>,
-        changes: Changes,
-        metrics: Arc<Metrics>,
-        gate: Arc<Gate>,
-    ) -> Self {
-        Self { service, changes, metrics, gate }
-    }
-
     pub(super) fn store(&self) -> &dyn Store {
         self.service.store().as_ref()
     }
@@ -61,19 +53,32 @@ impl Api {
     /// The caller's job of this id. One of somebody else is not there.
     pub(super) async fn job(&self, caller: &Caller, id: JobId) -> Result<Job, Problem> {
         let job = self.store().job(id).await?;
-        if caller.owns(&job.spec) { Ok(job) } else { Err(Error::NoSuchJob(id).into()) }
+        if caller.sees(&job.spec) { Ok(job) } else { Err(Error::NoSuchJob(id).into()) }
     }
 
-    /// The execution of this id, if its job is the caller's or gone.
+    /// The execution of this id, if its job is there for the caller. Nobody knows whose it was once its
+    /// job is gone, so then it is there for those who see everything.
     pub(super) async fn execution(
         &self,
         caller: &Caller,
         id: ExecutionId,
     ) -> Result<Execution, Problem> {
         let execution = self.store().execution(id).await?;
-        match self.store().job(execution.job).await {
-            Ok(job) if !caller.owns(&job.spec) => Err(Error::NoSuchExecution(id).into()),
-            Ok(_) | Err(Error::NoSuchJob(_)) => Ok(execution),
+        if self.may_see(caller, execution.job).await? {
+            Ok(execution)
+        } else {
+            Err(Error::NoSuchExecution(id).into())
+        }
+    }
+
+    /// Whether what belongs to the job is there for the caller.
+    pub(super) async fn may_see(&self, caller: &Caller, job: JobId) -> Result<bool, Problem> {
+        if caller.sees_all() {
+            return Ok(true);
+        }
+        match self.store().job(job).await {
+            Ok(job) => Ok(caller.sees(&job.spec)),
+            Err(Error::NoSuchJob(_)) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

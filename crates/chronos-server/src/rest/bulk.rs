@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 
 use super::api::Api;
 use super::body::check_type;
-use super::caller::Caller;
 use super::strict;
 use super::wire::spec::{NewJob, Recurs};
 use super::{idempotency, lines};
+use crate::auth::Caller;
 use crate::problem::Problem;
 
 /// Jobs of one request.

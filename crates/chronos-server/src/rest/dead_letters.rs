@@ -2,18 +2,17 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chronos_core::store::Error;
 use chronos_core::{Execution as Dead, ExecutionId, JobId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::api::{Api, json};
 use super::body::Body;
-use super::caller::Caller;
 use super::cursor;
 use super::page::{self, ExecutionPage};
 use super::query::Query;
 use super::wire::execution::Execution;
+use crate::auth::Caller;
 use crate::problem::{FieldError, Problem};
 
 /// Dead letters that one request tries again.
@@ -67,7 +66,7 @@ async fn find(
                 return Ok((found, before));
             }
             before = Some(row.id);
-            if job.is_none_or(|job| job == row.job) && may_see(api, caller, row.job).await? {
+            if job.is_none_or(|job| job == row.job) && api.may_see(caller, row.job).await? {
                 found.push(row);
             }
         }
@@ -77,15 +76,6 @@ async fn find(
         before = last;
     }
     Ok((found, before))
-}
-
-/// Whether the job is the caller's, or gone.
-async fn may_see(api: &Api, caller: &Caller, job: JobId) -> Result<bool, Problem> {
-    match api.store().job(job).await {
-        Ok(job) => Ok(caller.owns(&job.spec)),
-        Err(Error::NoSuchJob(_)) => Ok(true),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Which dead letters to try again: some by their ids, or all, perhaps of one job.

@@ -2,13 +2,13 @@
 
 use axum::Router;
 use axum::response::Response;
-use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::api::{Api, json};
-use super::caller::Caller;
 use super::{bulk, routes as all_routes};
 
 #[derive(OpenApi)]
@@ -26,10 +26,30 @@ use super::{bulk, routes as all_routes};
         (name = "dead letters", description = "What failed for good"),
         (name = "schedules", description = "What a schedule means"),
         (name = "monitoring", description = "How the system does"),
+        (name = "auth", description = "Getting in, and what one gets in with"),
+        (name = "users", description = "Who may do what; for admins"),
         (name = "document", description = "This document"),
     ),
+    modifiers(&Identity),
+    security(("token" = [])),
 )]
 struct Document;
+
+/// How whoever asks says who it is.
+struct Identity;
+
+impl Modify for Identity {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let token = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some(
+                "The token of a login, or an API key. Needed as soon as there is a user.",
+            ))
+            .build();
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
+    }
+}
 
 /// A router with nothing but the document's beginning.
 pub(super) fn begin() -> OpenApiRouter<Api> {
@@ -50,9 +70,9 @@ fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// Tells this document.
-#[utoipa::path(get, path = "/openapi.json", tag = "document",
+#[utoipa::path(get, path = "/openapi.json", tag = "document", security(()),
     responses((status = 200, description = "The document", body = Object)))]
-pub(super) async fn tell(_caller: Caller) -> Response {
+pub(super) async fn tell() -> Response {
     json(&document())
 }
 

@@ -6,11 +6,11 @@ use chronos_core::execution::CancelCause;
 use chronos_core::{ExecutionId, JobId};
 
 use super::api::{Api, json};
-use super::caller::Caller;
 use super::cursor;
 use super::page::{self, ExecutionPage};
 use super::query::{Id, Query};
 use super::wire::execution::Execution;
+use crate::auth::Caller;
 use crate::problem::Problem;
 
 /// Lists a job's executions and skipped slots, newest first.

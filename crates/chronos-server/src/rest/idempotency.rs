@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use chronos_core::store::Request;
 
-use super::caller::Caller;
+use crate::auth::Caller;
 use crate::problem::{FieldError, Problem};
 
 const MAX_KEY: usize = 255;

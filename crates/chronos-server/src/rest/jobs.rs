@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 
 use super::api::{Api, made, made_execution};
 use super::body::{Body, Maybe};
-use super::caller::Caller;
 use super::idempotency::Key;
 use super::patch;
 use super::query::{Id, Query};
 use super::wire::execution::Execution;
 use super::wire::job::Job;
 use super::wire::spec::{NewJob, Recurs};
+use crate::auth::Caller;
 use crate::problem::{FieldError, Problem};
 
 const MAX_NOTE: usize = 1_000;

@@ -9,11 +9,11 @@ use chronos_core::store::JobFilter;
 use chronos_core::{Job, JobId};
 
 use super::api::Api;
-use super::caller::Caller;
 use super::cursor;
 use super::page::{self, JobPage};
 use super::query::Query;
 use super::wire::Errors;
+use crate::auth::Caller;
 use crate::problem::Problem;
 
 /// How long jobs are looked for before a page leads on with what it has.
@@ -36,7 +36,7 @@ const PARAMETERS: &str = "limit, cursor, status, recurring, paused, name, tag, o
         ("paused" = Option<bool>, Query),
         ("name" = Option<String>, Query, description = "What the name begins with, letter by letter"),
         ("tag" = Option<String>, Query),
-        ("owner" = Option<String>, Query),
+        ("owner" = Option<String>, Query, description = "The id of the user whose jobs they are"),
         ("next_run_after" = Option<String>, Query, format = DateTime,
             description = "The next slot is at this instant or later"),
         ("next_run_before" = Option<String>, Query, format = DateTime,
@@ -74,15 +74,16 @@ fn filter(mut query: Query, caller: &Caller) -> Result<JobFilter, Problem> {
     let next_before = errors.note(query.instant("next_run_before"));
     let name_prefix = query.take("name").map(Into::into);
     let tag = query.take("tag").map(Into::into);
-    let owner = errors.note(query.read("owner", "your own name, or leave it out", |owner| {
-        (owner == &*caller.owner).then_some(())
+    let owner = errors.note(query.read("owner", "your own id, or leave it out", |owner| {
+        (caller.sees_all() || owner == &*caller.owner).then(|| owner.into())
     }));
+    let own = (!caller.sees_all()).then(|| caller.owner.clone());
     let rest = errors.note(query.done(PARAMETERS));
     let read = (|| {
         let (status, paused) = (status?, paused?);
-        let _ = (owner?, rest?);
+        rest?;
         Some(JobFilter {
-            owner: Some(caller.owner.clone()),
+            owner: owner?.or(own),
             name_prefix,
             tag,
             status: status.flatten(),

@@ -1,9 +1,10 @@
 //! The REST API: each handler reads the request, calls a verb and maps the answer.
 
 mod api;
+mod api_keys;
+mod auth;
 mod body;
 mod bulk;
-mod caller;
 mod cursor;
 mod dead_letters;
 mod document;
@@ -18,12 +19,13 @@ mod patch;
 mod preview;
 mod query;
 mod strict;
+mod users;
 mod wire;
 
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -32,6 +34,7 @@ pub(crate) use api::Api;
 pub(crate) use bulk::MAX_BODY as MAX_BULK_BODY;
 pub use document::openapi;
 
+use crate::auth::authorise;
 use crate::problem::Problem;
 
 /// The path whose requests may be larger, and take longer, than others.
@@ -57,18 +60,28 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(monitoring::jobs))
         .routes(routes!(monitoring::workers))
         .routes(routes!(document::tell))
+        .routes(routes!(auth::signup))
+        .routes(routes!(auth::login))
+        .routes(routes!(auth::refresh))
+        .routes(routes!(auth::logout))
+        .routes(routes!(auth::password))
+        .routes(routes!(auth::me))
+        .routes(routes!(api_keys::list, api_keys::create))
+        .routes(routes!(api_keys::revoke))
+        .routes(routes!(users::list, users::create))
+        .routes(routes!(users::get, users::change, users::delete))
 }
 
 /// Every route but that of many jobs, which takes longer.
 pub(crate) fn router(api: Api) -> Router {
     let (router, _) = routes().split_for_parts();
-    guarded(router).with_state(api)
+    guarded(router, &api).with_state(api)
 }
 
 /// The route that makes many jobs.
 pub(crate) fn bulk_router(api: Api) -> Router {
     let (router, _) = OpenApiRouter::new().routes(routes!(bulk::create)).split_for_parts();
-    guarded(router).with_state(api)
+    guarded(router, &api).with_state(api)
 }
 
 /// The pages that show the document to people.
@@ -76,8 +89,11 @@ pub(crate) fn docs() -> Router {
     document::pages()
 }
 
-fn guarded(router: Router<Api>) -> Router<Api> {
-    router.method_not_allowed_fallback(method_not_allowed).layer(from_fn(only_acceptable))
+fn guarded(router: Router<Api>, api: &Api) -> Router<Api> {
+    router
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn(only_acceptable))
+        .route_layer(from_fn_with_state(api.auth.clone(), authorise))
 }
 
 async fn method_not_allowed(request: Request) -> Problem {

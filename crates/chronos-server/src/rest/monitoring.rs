@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::api::{Api, json};
-use super::caller::Caller;
+use crate::auth::Caller;
 use crate::metrics::Figures;
 use crate::problem::Problem;
 

@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::api::Api;
-use super::caller::Caller;
 use super::strict;
 use super::wire::job::Asked as Told;
 use super::wire::spec::{NewJob, Recurs, body_of};
+use crate::auth::Caller;
 use crate::problem::{FieldError, Problem};
 
 /// A patch as it is asked for: its payload is kept letter by letter.
@@ -40,7 +40,7 @@ pub(super) async fn apply(
         let problem = "it is switched together with other fields; use a request of its own for it";
         return Err(Problem::invalid(vec![FieldError::new("enabled", problem)]));
     }
-    let spec = merged(api, caller, &job.spec, asked)?;
+    let spec = merged(api, &job.spec, asked)?;
     if spec == *job.spec {
         return Ok(job);
     }
@@ -71,12 +71,7 @@ fn enabled(asked: &mut Asked) -> Result<Option<bool>, Problem> {
 }
 
 /// The spec with what is asked for in place of what it said.
-fn merged(
-    api: &Api,
-    caller: &Caller,
-    spec: &JobSpec,
-    mut asked: Asked,
-) -> Result<JobSpec, Problem> {
+fn merged(api: &Api, spec: &JobSpec, mut asked: Asked) -> Result<JobSpec, Problem> {
     let payload = asked.remove("payload");
     let mut merged = base(spec);
     for (field, raw) in asked {
@@ -90,7 +85,7 @@ fn merged(
     let body = body_of(spec).filter(|_| is_kept);
     let mut new: NewJob = strict::read_value(Value::Object(merged))?;
     new.payload = payload.filter(|payload| payload.get() != "null");
-    let who = (spec.id, &*caller.owner);
+    let who = (spec.id, &*spec.owner);
     let read = api.defaults().read(new, Recurs::Either, who, body, api.now());
     let read = read.map_err(Problem::invalid)?;
     // An interval that stays as it was keeps its phase.

@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 
 use super::api::{Api, json};
 use super::body::Body;
-use super::caller::Caller;
 use super::wire::Errors;
 use super::wire::schedule::{self, Schedule};
 use super::wire::spec::{field_error, quiet_hours};
+use crate::auth::Caller;
 use crate::problem::{FieldError, Problem};
 
 const USUAL: usize = 10;

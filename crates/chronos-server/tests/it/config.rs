@@ -69,6 +69,8 @@ fn a_value_that_is_not_accepted_is_told_with_its_key_its_source_and_what_is() {
         ("max_concurrent_runs", "0", "a whole number from 1"),
         ("default_timezone", "Europ/Berlin", "did you mean \"Europe/Berlin\""),
         ("history_per_job", "many", "a whole number from 1"),
+        ("open_signup", "maybe", "true or false"),
+        ("open_signup", "1", "true or false"),
         ("log", "chronos=loud", "a filter such as"),
         ("log_format", "xml", "auto, pretty or json"),
         ("compaction_cron", "61 * * * *", "a cron expression such as"),
@@ -91,6 +93,20 @@ fn a_value_that_is_not_accepted_is_told_with_its_key_its_source_and_what_is() {
 }
 
 #[test]
+fn whether_anyone_may_sign_up_is_said_alike_everywhere() {
+    for (file, variables, args) in [
+        ("open_signup = true", &[][..], &[][..]),
+        ("", &[("CHRONOS_OPEN_SIGNUP", "true")], &[]),
+        ("open_signup = false", &[], &["--open-signup", "true"]),
+    ] {
+        assert_eq!(in_force(file, variables, args)["open_signup"]["value"], true);
+    }
+    assert_eq!(in_force("", &[], &[])["open_signup"]["value"], false);
+    let named = in_force("", &[], &["--auth-key-file", "/etc/chronos.key"]);
+    assert_eq!(named["auth_key_file"]["value"], "/etc/chronos.key");
+}
+
+#[test]
 fn an_unknown_key_is_refused_wherever_it_stands() {
     let error = refused("lisen = '127.0.0.1:1'", &[], &[]);
     assert!(error.starts_with("error: lisen: no such key; use one of listen, "), "{error}");
@@ -107,6 +123,7 @@ fn variables_of_a_container_platform_are_no_keys() {
         ("CHRONOS_SERVICE_HOST", "10.0.0.1"),
         ("CHRONOS_DB_SERVICE_PORT", "5432"),
         ("CHRONOS_SERVER", "http://127.0.0.1:1"),
+        ("CHRONOS_TOKEN", "chr_x"),
     ];
     assert_eq!(in_force("", &variables, &[])["listen"]["source"], "default");
 }

@@ -5,6 +5,7 @@
     reason = "a test that cannot run the binary or gets no answer has nothing to go on"
 )]
 
+mod auth;
 mod client;
 mod cluster;
 mod config;
@@ -33,6 +34,8 @@ fn command(args: &[&str]) -> Command {
         }
     }
     command.env("TZ", "UTC");
+    // Whoever runs the tests may have logged in somewhere.
+    command.env("XDG_CONFIG_HOME", "/nowhere");
     command
 }
 

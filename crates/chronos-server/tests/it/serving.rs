@@ -26,7 +26,10 @@ impl Drop for Serving {
 /// The command line that serves this directory on a free port.
 pub(crate) fn serve(data: &Path, extra: &[&str]) -> Command {
     let directory = data.display().to_string();
-    let args = ["serve", "--listen", "127.0.0.1:0", "--data-dir", &directory];
+    let mut args = vec!["serve", "--data-dir", &directory];
+    if !extra.contains(&"--listen") {
+        args.extend(["--listen", "127.0.0.1:0"]);
+    }
     command(&[&args, extra].concat())
 }
 
@@ -70,6 +73,19 @@ impl Serving {
                 seen.push(line);
             }
             panic!("it ended without \"{text}\": {seen:#?}");
+        })
+        .await
+    }
+
+    /// Every line from here to the process's end.
+    pub(crate) async fn rest_of_log(&mut self) -> String {
+        soon(async {
+            let mut log = String::new();
+            while let Some(line) = self.lines.recv().await {
+                log.push_str(&line);
+                log.push('\n');
+            }
+            log
         })
         .await
     }

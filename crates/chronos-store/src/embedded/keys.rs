@@ -1,6 +1,6 @@
 //! Keys of the embedded store: typed, and encoded so that bytes sort as the values do.
 
-use chronos_core::{ExecutionId, JobId, PolicyId, Timestamp};
+use chronos_core::{ExecutionId, JobId, KeyId, PolicyId, SessionId, Timestamp, UserId};
 
 use super::volumes::Volume;
 use crate::kv;
@@ -36,6 +36,18 @@ pub(super) enum Key<'a> {
     Request([u8; 16]),
     /// When such a request came, oldest first.
     RequestAge(Timestamp, [u8; 16]),
+    /// A user.
+    User(UserId),
+    /// The user of a name.
+    UserName(&'a str),
+    /// A login of a user that goes on.
+    Session(UserId, SessionId),
+    /// What stands in a user's place.
+    Credential(KeyId),
+    /// That such a key is a user's.
+    CredentialOf(UserId, KeyId),
+    /// How often something was tried in a window, filed under the window's end.
+    Attempt(Timestamp, [u8; 16]),
 }
 
 impl Key<'_> {
@@ -73,9 +85,20 @@ impl Key<'_> {
             Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
             Self::Volume(volume) => bytes.extend_from_slice(&volume.to_bytes()),
             Self::Request(request) => bytes.extend_from_slice(request),
-            Self::RequestAge(at, request) => {
+            Self::RequestAge(at, id) | Self::Attempt(at, id) => {
                 bytes.extend_from_slice(&ordered(*at));
-                bytes.extend_from_slice(request);
+                bytes.extend_from_slice(id);
+            }
+            Self::User(user) => bytes.extend_from_slice(user.as_bytes()),
+            Self::UserName(name) => bytes.extend_from_slice(name.as_bytes()),
+            Self::Session(user, session) => {
+                bytes.extend_from_slice(user.as_bytes());
+                bytes.extend_from_slice(session.as_bytes());
+            }
+            Self::Credential(key) => bytes.extend_from_slice(key.as_bytes()),
+            Self::CredentialOf(user, key) => {
+                bytes.extend_from_slice(user.as_bytes());
+                bytes.extend_from_slice(key.as_bytes());
             }
         }
         bytes
@@ -97,6 +120,12 @@ impl Key<'_> {
             Self::Volume(_) => Table::Volume,
             Self::Request(_) => Table::Request,
             Self::RequestAge(..) => Table::RequestAge,
+            Self::User(_) => Table::User,
+            Self::UserName(_) => Table::UserName,
+            Self::Session(..) => Table::Session,
+            Self::Credential(_) => Table::Credential,
+            Self::CredentialOf(..) => Table::CredentialOf,
+            Self::Attempt(..) => Table::Attempt,
         }
     }
 }
@@ -122,6 +151,12 @@ pub(super) enum Table {
     Volume,
     Request,
     RequestAge,
+    User,
+    UserName,
+    Session,
+    Credential,
+    CredentialOf,
+    Attempt,
 }
 
 impl Table {
@@ -145,16 +180,28 @@ pub(super) fn names_from(owner: &str, prefix: &str) -> (Vec<u8>, Vec<u8>) {
     (from, to)
 }
 
+/// The keys of what a user has in a table.
+pub(super) fn of_user(table: Table, user: UserId) -> (Vec<u8>, Vec<u8>) {
+    let from = [&[table as u8], user.as_bytes().as_slice()].concat();
+    let to = after_prefix(&from);
+    (from, to)
+}
+
 /// The bytes of an instant, which sort as instants do.
 fn ordered(at: Timestamp) -> [u8; 8] {
     (at.as_micros() ^ i64::MIN).to_be_bytes()
 }
 
-/// When a request came, and which one, by the key of its age.
-pub(super) fn request_in(key: &[u8]) -> Option<(Timestamp, [u8; 16])> {
-    let (at, request) = key.get(1..)?.split_first_chunk()?;
+/// The instant and the id of a key that is made of these.
+pub(super) fn dated_in(key: &[u8]) -> Option<(Timestamp, [u8; 16])> {
+    let (at, id) = key.get(1..)?.split_first_chunk()?;
     let at = Timestamp::from_micros(i64::from_be_bytes(*at) ^ i64::MIN);
-    Some((at, *request.first_chunk()?))
+    Some((at, *id.first_chunk()?))
+}
+
+/// The id that a key ends with.
+pub(super) fn last_id(key: &[u8]) -> Option<[u8; 16]> {
+    key.last_chunk().copied()
 }
 
 /// The keys of the jobs that an execution may belong to.
@@ -240,6 +287,8 @@ mod tests {
                 (Key::Audit(m), Key::Audit(n)),
                 (Key::Spec(job_a), Key::Audit(n)),
                 (Key::RequestAge(at_m, a), Key::RequestAge(at_n, b)),
+                (Key::Attempt(at_m, a), Key::Attempt(at_n, b)),
+                (Key::User(UserId::from_bytes(a)), Key::User(UserId::from_bytes(b))),
             ] {
                 prop_assert_eq!(one.cmp(&other), one.encode().cmp(&other.encode()));
             }
@@ -248,7 +297,17 @@ mod tests {
         #[test]
         fn a_request_is_found_by_the_key_of_its_age(a: [u8; 16], n: u64) {
             let key = Key::RequestAge(instant(n), a).encode();
-            prop_assert_eq!(request_in(&key), Some((instant(n), a)));
+            prop_assert_eq!(dated_in(&key), Some((instant(n), a)));
+        }
+
+        #[test]
+        fn what_a_user_has_is_apart_from_what_others_have(a: [u8; 16], b: [u8; 16], c: [u8; 16]) {
+            let (from, to) = of_user(Table::Session, UserId::from_bytes(a));
+            for user in [a, b] {
+                let key = Key::Session(UserId::from_bytes(user), SessionId::from_bytes(c)).encode();
+                prop_assert_eq!(from.as_slice() <= &*key && &*key < to.as_slice(), user == a);
+                prop_assert_eq!(last_id(&key), Some(c));
+            }
         }
 
         #[test]

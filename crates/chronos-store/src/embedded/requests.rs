@@ -6,7 +6,7 @@ use chronos_core::store::{Done, Error, Request, Result};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Key, Table, request_in};
+use super::keys::{Key, Table, dated_in};
 use super::state::engine;
 use super::step::Step;
 use crate::kv::Order;
@@ -87,7 +87,7 @@ impl Step<'_> {
         let mut old = Vec::new();
         if *from < *to {
             engine(self.state.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
-                old.extend(request_in(key));
+                old.extend(dated_in(key));
                 self.state.forgotten_until = Some(key.to_vec());
                 if old.len() < FORGOTTEN_AT_ONCE {
                     ControlFlow::Continue(())

@@ -33,6 +33,8 @@ pub(super) struct State {
     pub(super) last_sizes: (usize, usize),
     /// Up to where old requests are deleted.
     pub(super) forgotten_until: Option<Vec<u8>>,
+    /// Whether there is any user: asked at every request until there is one.
+    pub(super) has_users: bool,
     /// Set when the index may not match the records.
     pub(super) stale: bool,
 }
@@ -76,6 +78,7 @@ impl State {
             sequence: 0,
             last_sizes: (0, 0),
             forgotten_until: None,
+            has_users: false,
             stale: true,
         };
         state.refresh()?;
@@ -131,6 +134,7 @@ impl State {
         self.volumes.reload(volumes);
         self.token = Token(self.read(&Key::Token)?.unwrap_or(0));
         self.sequence = audit::newest(self.kv.as_ref())?;
+        self.has_users = self.any_user()?;
         self.index = index;
         self.forgotten_until = None;
         self.stale = false;

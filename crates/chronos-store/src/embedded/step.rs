@@ -186,6 +186,11 @@ impl Step<'_> {
         self.batch.delete(key.encode());
     }
 
+    /// Takes back what was put and deleted so far.
+    pub(super) fn write_nothing(&mut self) {
+        self.batch.changes.clear();
+    }
+
     /// Has it known that a run was asked to stop.
     pub(super) fn tell_of_cancel(&mut self) {
         self.wakes.cancel = true;

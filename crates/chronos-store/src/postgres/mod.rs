@@ -4,6 +4,7 @@
 //! answer in a few statements, however many jobs that are. `docs/adr/0011-postgres-layout.md` says why the
 //! tables are as they are.
 
+mod accounts;
 mod apply;
 mod columns;
 mod compaction;

@@ -56,18 +56,23 @@ macro_rules! statements {
 }
 
 statements! {
-    advisory_lock audit_insert audit_newest audit_read
+    advisory_lock attempts_count attempts_delete attempts_forget attempts_read
+    audit_insert audit_newest audit_read
     checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check
     dead_letter_take dead_letters_read execution_locate execution_read executions_read
     due_lock due_next heads_read
     job_read job_read_named jobs_count jobs_lock jobs_lock_of jobs_read
+    key_delete key_insert key_read key_use keys_read
     live_delete live_insert live_lock live_read live_update
     notify partitions_read past_insert
     policies_find policies_read policy_delete policy_lock policy_lock_to_delete policy_put policy_users
     ready ready_claim ready_next reap_find reap_next renew
     request_put request_read requests_forget
+    session_delete session_lock session_put session_rotate session_user sessions_delete sessions_trim
     spec_delete spec_insert spec_update specs_read
     standing_amend standing_insert standings_delete standings_update stats
     sync table_find table_size tags_delete tags_put tokens_take
+    user_delete user_insert user_read user_read_named user_taken user_update
+    users_exist users_read users_rule
     worker_put workers_forget workers_read
 }

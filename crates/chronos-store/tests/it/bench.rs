@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chronos_core::account::Accounts;
 use chronos_core::execution::Report;
 use chronos_core::plan::Ending;
 use chronos_core::store::{Claim, Finish, Fired, Hold, Result, Terms};
@@ -14,6 +15,7 @@ use chronos_store::kv::MemoryKv;
 use chronos_store::{EmbeddedStore, Retention};
 
 use crate::answers::Answers;
+use crate::conformance::accounts::Place;
 use crate::shared_kv::SharedKv;
 
 /// What one line per engine gives to the suite: an empty place where a store keeps its records.
@@ -58,6 +60,19 @@ impl Engine for SharedKv<MemoryKv> {
 
     async fn twin(&self) -> Arc<dyn Store> {
         self.open().await
+    }
+}
+
+/// The memory engine, for accounts.
+#[expect(clippy::unused_async, reason = "other places take a while to make")]
+pub(crate) async fn shared_memory() -> impl Place {
+    SharedKv::new(MemoryKv::new())
+}
+
+#[async_trait]
+impl Place for SharedKv<MemoryKv> {
+    async fn accounts(&self) -> Arc<dyn Accounts> {
+        Arc::new(EmbeddedStore::open(self.clone(), Retention::default()).unwrap())
     }
 }
 

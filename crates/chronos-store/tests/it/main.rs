@@ -16,6 +16,7 @@ mod model;
 mod postgres;
 mod shared_kv;
 
+use conformance::accounts::account_conformance;
 use conformance::conformance;
 use kv::kv_conformance;
 
@@ -30,6 +31,14 @@ conformance!(rocksdb, crate::disk::engine::rocksdb, 40);
 // Histories on PostgreSQL are fewer: each step is a dozen transactions.
 #[cfg(feature = "postgres")]
 conformance!(on_postgres, crate::postgres::fresh, 12);
+
+account_conformance!(memory_accounts, crate::bench::shared_memory);
+#[cfg(feature = "fjall")]
+account_conformance!(fjall_accounts, crate::disk::engine::fjall_on_disk);
+#[cfg(feature = "rocksdb")]
+account_conformance!(rocksdb_accounts, crate::disk::engine::rocksdb_on_disk);
+#[cfg(feature = "postgres")]
+account_conformance!(postgres_accounts, crate::postgres::fresh);
 
 kv_conformance!(memory_kv, chronos_store::kv::MemoryKv::new);
 #[cfg(feature = "fjall")]

@@ -1,28 +1,42 @@
 //! Commands that ask a daemon: the way to it, and what its refusals mean here.
 
+mod account;
 mod backup;
 mod execution;
 mod follow;
+mod identity;
 mod job;
+mod keys;
 mod pages;
+mod password;
+mod rest;
 mod scheduler;
 mod spec;
 mod spec_flags;
 mod time;
+mod users;
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
 use super::Error;
 use crate::proto::scheduler_client::SchedulerClient;
 
+use identity::{Bearer, Logins, Token};
+use rest::Rest;
+
+pub(super) use account::{Login, Logout, Whoami, login, logout, whoami};
 pub(super) use backup::{BackupArgs, backup};
 pub(super) use execution::{Executions, executions};
 pub(super) use job::{Jobs, jobs};
+pub(super) use keys::{Keys, keys};
 pub(super) use scheduler::{Scheduler, scheduler};
+pub(super) use users::{Users, users};
 
 /// A daemon that accepts a connection answers sooner than this, or not at all.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -45,6 +59,24 @@ pub(super) struct Ask {
         value_parser = address
     )]
     server: String,
+    /// The token to show: an API key, or that of a login [default: the login that is kept]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "CHRONOS_TOKEN",
+        hide_env_values = true,
+        global = true
+    )]
+    token: Option<Token>,
+    /// Where the daemon on this machine keeps its files, and the token for whoever can read them
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "CHRONOS_DATA_DIR",
+        hide_env_values = true,
+        global = true
+    )]
+    data_dir: Option<PathBuf>,
     /// Print JSON, with instants in UTC
     #[arg(long, global = true)]
     json: bool,
@@ -57,9 +89,13 @@ Exit codes:
   1   the daemon or this machine failed
   2   the command line or a value is not accepted
   3   the run that was followed did not succeed
-  4   there is no such job or execution
+  4   there is no such job, execution, user or key
   5   refused as things stand: the name is taken, a run is under way, the version changed
-  69  no daemon answers";
+  69  no daemon answers
+  77  the daemon does not know who you are, or you may not do this";
+
+/// What to do about not being known.
+const ADVICE: &str = "run chronos login, or give a token with --token or CHRONOS_TOKEN";
 
 /// `http://HOST:PORT`, or what a person means by `HOST:PORT`.
 fn address(text: &str) -> Result<String, String> {
@@ -76,7 +112,7 @@ fn address(text: &str) -> Result<String, String> {
 /// A connection to a daemon.
 struct Daemon {
     address: String,
-    client: SchedulerClient<Channel>,
+    client: SchedulerClient<InterceptedService<Channel, Bearer>>,
 }
 
 impl Ask {
@@ -92,9 +128,45 @@ impl Ask {
         })
     }
 
+    /// Connects, and does `work` by the REST API.
+    fn rest<T, Work>(&self, work: impl FnOnce(Rest) -> Work) -> Result<T, Error>
+    where
+        Work: Future<Output = Result<T, Error>>,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let mut rest = self.open().await?;
+            rest.bearer = self.bearer(&rest).await?;
+            work(rest).await
+        })
+    }
+
+    /// The same, as nobody.
+    fn anonymous<T, Work>(&self, work: impl FnOnce(Rest) -> Work) -> Result<T, Error>
+    where
+        Work: Future<Output = Result<T, Error>>,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async { work(self.open().await?).await })
+    }
+
+    /// The address of the daemon.
+    fn server(&self) -> &str {
+        self.server.trim_end_matches('/')
+    }
+
     async fn connect(&self) -> Result<Daemon, Error> {
-        let address = self.server.clone();
-        let unreachable = |error| unreachable(&self.server, &error);
+        let rest = self.open().await?;
+        let bearer = self.bearer(&rest).await?;
+        let Rest { address, channel, .. } = rest;
+        let client = SchedulerClient::with_interceptor(channel, bearer)
+            .max_decoding_message_size(LARGEST_ANSWER);
+        Ok(Daemon { address, client })
+    }
+
+    async fn open(&self) -> Result<Rest, Error> {
+        let address = self.server().to_owned();
+        let unreachable = |error| unreachable(&address, &error);
         let endpoint = Endpoint::from_shared(address.clone()).map_err(unreachable)?;
         let channel = endpoint
             .connect_timeout(CONNECT)
@@ -104,8 +176,16 @@ impl Ask {
             .connect()
             .await
             .map_err(unreachable)?;
-        let client = SchedulerClient::new(channel).max_decoding_message_size(LARGEST_ANSWER);
-        Ok(Daemon { address, client })
+        Ok(Rest { address, channel, bearer: Bearer::default() })
+    }
+
+    /// Who asks: whose token is given, who has logged in, or whoever can read the daemon's files.
+    async fn bearer(&self, rest: &Rest) -> Result<Bearer, Error> {
+        if self.token.is_some() {
+            return Ok(Bearer(self.token.clone()));
+        }
+        let kept = Logins::open()?.token(rest).await?;
+        Ok(Bearer(kept.or_else(|| identity::local(self.server(), self.data_dir.as_deref()))))
     }
 }
 
@@ -116,11 +196,9 @@ impl Daemon {
         match status.code() {
             Code::InvalidArgument | Code::OutOfRange => Error::Rejected(said),
             Code::NotFound => Error::NotFound(said),
-            Code::AlreadyExists
-            | Code::FailedPrecondition
-            | Code::Aborted
-            | Code::PermissionDenied
-            | Code::Unauthenticated => Error::Refused(said),
+            Code::AlreadyExists | Code::FailedPrecondition | Code::Aborted => Error::Refused(said),
+            Code::Unauthenticated => Error::Denied(format!("{said}; {ADVICE}")),
+            Code::PermissionDenied => Error::Denied(said),
             Code::DeadlineExceeded | Code::Cancelled => {
                 Error::Daemon(format!("{} does not answer in time: {said}", self.address))
             }

@@ -2,6 +2,7 @@
 
 mod backup;
 mod house;
+mod identity;
 mod jobs;
 mod refusals;
 mod runs;

@@ -26,7 +26,7 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A job that calls a handler of the house every hour.
-fn hourly(name: &str, handler: &str) -> proto::JobSpec {
+pub(crate) fn hourly(name: &str, handler: &str) -> proto::JobSpec {
     proto::JobSpec {
         name: name.into(),
         schedule: Some(every(3_600)),

@@ -94,7 +94,7 @@ async fn a_call_under_way_is_dropped_when_the_process_stops() {
 
 #[test]
 fn addresses_that_cannot_be_meant_are_refused() {
-    let text = refusal(&["serve", "--listen", "0.0.0.0:8080"]);
+    let text = refusal(&["serve", "--listen", "0.0.0.0:8080", "--store", "memory"]);
     assert!(text.contains("listen: 0.0.0.0:8080 is not accepted; use a loopback"), "{text}");
     let text = refusal(&["serve", "--listen", "8080"]);
     assert!(text.contains("listen: \"8080\" is not accepted; use an address"), "{text}");

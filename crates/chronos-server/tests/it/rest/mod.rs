@@ -84,7 +84,7 @@ pub(super) async fn send(
     Answer { status, head: head.into(), text: text.into() }
 }
 
-const JSON: &str = "Content-Type: application/json\r\n";
+pub(super) const JSON: &str = "Content-Type: application/json\r\n";
 
 impl House {
     pub(super) async fn get(&self, path: &str) -> Answer {

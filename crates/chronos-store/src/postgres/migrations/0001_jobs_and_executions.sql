@@ -229,6 +229,50 @@ CREATE TABLE chronos.workers (
     running bigint NOT NULL
 ) WITH (fillfactor = 50);
 
+-- Whoever may ask for something.
+CREATE TABLE chronos.users (
+    id uuid PRIMARY KEY,
+    name text NOT NULL,
+    -- What all spellings of the name have in common.
+    name_key text COLLATE "C" NOT NULL CONSTRAINT users_name_is_unique UNIQUE,
+    role text NOT NULL CHECK (role IN ('user', 'viewer', 'admin')),
+    password_hash text NOT NULL,
+    generation bigint NOT NULL,
+    disabled boolean NOT NULL,
+    created_at timestamptz NOT NULL,
+    changed_at timestamptz NOT NULL
+);
+
+-- Logins that go on, each by a refresh token that is good once.
+CREATE TABLE chronos.sessions (
+    user_id uuid NOT NULL REFERENCES chronos.users (id) ON DELETE CASCADE,
+    id uuid NOT NULL,
+    digest bytea NOT NULL CHECK (length(digest) = 32),
+    opened_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (user_id, id)
+);
+
+CREATE TABLE chronos.api_keys (
+    id uuid PRIMARY KEY,
+    user_id uuid NOT NULL REFERENCES chronos.users (id) ON DELETE CASCADE,
+    name text NOT NULL,
+    digest bytea NOT NULL CHECK (length(digest) = 32),
+    scopes text[] NOT NULL,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    last_used_at timestamptz
+);
+CREATE INDEX api_keys_user ON chronos.api_keys (user_id, id);
+
+-- How often somebody tried to get in, by the windows in which that is counted.
+CREATE TABLE chronos.attempts (
+    window_end timestamptz NOT NULL,
+    id uuid NOT NULL,
+    tries integer NOT NULL,
+    PRIMARY KEY (window_end, id)
+);
+
 -- For people: jobs with everything that is known of them.
 CREATE VIEW chronos.jobs AS
 SELECT s.id, p.name, p.created_by,

@@ -3,6 +3,7 @@
 //! A case gets a bench with an empty store. Whatever history it leaves, the store is closed and opened
 //! again afterwards and must then answer as before.
 
+pub(crate) mod accounts;
 pub(crate) mod cancelling;
 pub(crate) mod claiming;
 pub(crate) mod finding;

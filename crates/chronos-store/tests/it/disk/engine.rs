@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chronos_core::Store;
+use chronos_core::account::Accounts;
 use chronos_store::{EmbeddedStore, Retention};
 use tempfile::TempDir;
 
 use super::Disk;
 use crate::bench::Engine;
+use crate::conformance::accounts::Place;
 use crate::shared_kv::SharedKv;
 
 /// An engine on disk, in a directory of its own.
@@ -44,9 +46,22 @@ pub(crate) async fn rocksdb() -> impl Engine {
     OnDisk::<chronos_store::kv::rocksdb::RocksKv>::new()
 }
 
-#[async_trait]
-impl<K: Disk> Engine for OnDisk<K> {
-    async fn open(&self) -> Arc<dyn Store> {
+/// The fjall engine, for accounts.
+#[cfg(feature = "fjall")]
+#[expect(clippy::unused_async, reason = "other places take a while to make")]
+pub(crate) async fn fjall_on_disk() -> impl Place {
+    OnDisk::<chronos_store::kv::fjall::FjallKv>::new()
+}
+
+/// The RocksDB engine, for accounts.
+#[cfg(feature = "rocksdb")]
+#[expect(clippy::unused_async, reason = "other places take a while to make")]
+pub(crate) async fn rocksdb_on_disk() -> impl Place {
+    OnDisk::<chronos_store::kv::rocksdb::RocksKv>::new()
+}
+
+impl<K: Disk> OnDisk<K> {
+    fn reopen(&self) -> Arc<EmbeddedStore> {
         let mut open = self.open.lock().unwrap();
         // One process opens a directory once.
         *open = None;
@@ -54,6 +69,20 @@ impl<K: Disk> Engine for OnDisk<K> {
         *open = Some(kv.clone());
         // Small ones, so that even a short history is in several.
         Arc::new(EmbeddedStore::with_volumes_of(2, kv, Retention::default()).unwrap())
+    }
+}
+
+#[async_trait]
+impl<K: Disk> Place for OnDisk<K> {
+    async fn accounts(&self) -> Arc<dyn Accounts> {
+        self.reopen()
+    }
+}
+
+#[async_trait]
+impl<K: Disk> Engine for OnDisk<K> {
+    async fn open(&self) -> Arc<dyn Store> {
+        self.reopen()
     }
 
     async fn twin(&self) -> Arc<dyn Store> {

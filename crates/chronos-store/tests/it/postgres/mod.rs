@@ -12,10 +12,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chronos_core::Store;
+use chronos_core::account::Accounts;
 use chronos_pgtest::Cluster;
 use chronos_store::{PostgresConfig, PostgresStore};
 
 use crate::bench::Engine;
+use crate::conformance::accounts::Place;
 
 /// A schema of its own in a cluster.
 pub(crate) struct Schema {
@@ -48,6 +50,13 @@ impl Schema {
     pub(crate) fn psql(&self, statements: &str) -> String {
         let statements = statements.replace("chronos.", &format!("{}.", self.name));
         self.cluster.psql("postgres", &statements)
+    }
+}
+
+#[async_trait]
+impl Place for Schema {
+    async fn accounts(&self) -> Arc<dyn Accounts> {
+        Arc::new(self.store().await)
     }
 }
 

@@ -1,0 +1,81 @@
+//! Who asks: an identity with what it may do, the same for REST and gRPC.
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use chronos_core::account::{Role, Scopes, User};
+use chronos_core::{JobSpec, KeyId, SessionId, UserId};
+
+use crate::problem::Problem;
+
+/// Whose jobs are nobody's: made before there were users, or by the program itself.
+pub(crate) const LOCAL: &str = "";
+
+/// Whoever sent a request. Every handler takes one, and every job that it touches is checked against
+/// it.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// Whose the jobs are that it makes, and which it sees whatever its role.
+    pub(crate) owner: Box<str>,
+    /// What it may do.
+    pub(crate) role: Role,
+    /// What of that its proof is good for.
+    pub(crate) scopes: Scopes,
+    /// How it is known.
+    pub(crate) proof: Proof,
+}
+
+/// How a caller is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Proof {
+    /// It is on this machine: there are no users, or it showed the token of the data directory.
+    Local,
+    /// It logged in.
+    Login { user: UserId, session: SessionId },
+    /// It showed an API key.
+    Key { user: UserId, key: KeyId },
+}
+
+impl Caller {
+    /// Whoever runs the daemon.
+    pub(super) fn local() -> Self {
+        let (role, scopes, proof) = (Role::Admin, Scopes::ALL, Proof::Local);
+        Self { owner: LOCAL.into(), role, scopes, proof }
+    }
+
+    /// A user, known like this.
+    pub(super) fn user(user: &User, scopes: Scopes, proof: Proof) -> Self {
+        Self { owner: user.id.to_string().into(), role: user.role, scopes, proof }
+    }
+
+    /// Whether it may be told about the jobs of everyone.
+    pub(crate) fn sees_all(&self) -> bool {
+        match self.role {
+            Role::User => false,
+            Role::Viewer | Role::Admin => true,
+        }
+    }
+
+    /// Whether the job is there for this caller. What a role must not change, its routes refuse.
+    pub(crate) fn sees(&self, spec: &JobSpec) -> bool {
+        self.sees_all() || spec.owner == self.owner
+    }
+
+    /// The user that it is.
+    pub(crate) fn id(&self) -> Option<UserId> {
+        match self.proof {
+            Proof::Local => None,
+            Proof::Login { user, .. } | Proof::Key { user, .. } => Some(user),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        // Put there by whoever let the request in; a route without that lets nobody in.
+        let caller = parts.extensions.get::<Self>().cloned();
+        caller.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "nobody said who asks"))
+    }
+}

@@ -1,0 +1,2 @@
+-- Removes a user, and with the user all sessions and keys.
+DELETE FROM chronos.users WHERE id = $1
