@@ -84,7 +84,7 @@ impl Daemon {
         let service = SchedulerService::with_store(scheduler, store, opened.clock.clone())?;
         let service = Arc::new(service);
         let timekeeper = opened.timekeeper(service.brake(), &config).await?;
-        let ServeConfig { listen, limits, answers, .. } = config;
+        let ServeConfig { listen, limits, .. } = config;
         let metrics = Arc::new(Metrics::new());
         service.observe(metrics.clone());
         register(&service).await?;
@@ -93,7 +93,7 @@ impl Daemon {
         let gate = Arc::new(Gate::new());
         let probes = Probes::new(service.clone(), gate.clone());
         let closing = CancellationToken::new();
-        let routes = if answers {
+        let routes = if config.scheduler.roles.api {
             let own = opened.own.as_ref();
             routes::all(&service, own, &metrics, &gate, &probes, &closing, &limits)?
         } else {

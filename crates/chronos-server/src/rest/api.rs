@@ -30,6 +30,8 @@ pub(crate) struct Api {
     pub(super) changes: Changes,
     pub(super) metrics: Arc<Metrics>,
     pub(super) gate: Arc<Gate>,
+    /// Since when what happens is counted.
+    pub(super) since: Timestamp,
 }
 
 impl Api {
@@ -39,7 +41,8 @@ impl Api {
         metrics: Arc<Metrics>,
         gate: Arc<Gate>,
     ) -> Self {
-        Self { service, changes, metrics, gate }
+        let since = service.clock().now();
+        Self { service, changes, metrics, gate, since }
     }
 
     pub(super) fn store(&self) -> &dyn Store {
