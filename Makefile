@@ -6,7 +6,7 @@ SCHEMATHESIS_VERSION := 4.32.5
 ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/lib/llvm-14/lib \
 	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)"
 
-.PHONY: help run install test test-crash test-fuzz openapi test-rocksdb libclang postgres check bench format lint licences
+.PHONY: help run install test test-crash test-fuzz openapi test-rocksdb test-chaos libclang postgres check bench format lint licences
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -28,6 +28,10 @@ test-crash: ## Kill the daemon under load at least 100 times, and check that not
 openapi: ## Write openapi.json anew from the code
 	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --package chronos-server --test it documenting::the_document
 
+test-chaos: postgres ## Let nodes and their database fail at random for CHRONOS_CHAOS_MINUTES (5)
+	CHRONOS_CHAOS_SECONDS=$$(( $${CHRONOS_CHAOS_MINUTES:-5} * 60 )) \
+		cargo test --locked --package chronos-server --test it cluster::chaos -- --nocapture
+
 # Schemathesis comes from PyPI, once per machine.
 FUZZ_VENV := $(CARGO_TARGET_DIR)/fuzz-venv
 test-fuzz: ## Send the real daemon thousands of requests made up from its own document
@@ -41,17 +45,23 @@ test-fuzz: ## Send the real daemon thousands of requests made up from its own do
 test-rocksdb: libclang ## Run the conformance, key-value and damage tests on the RocksDB engine
 	$(ROCKSDB_ENV) cargo test --locked --package chronos-store --features rocksdb --test it rocksdb
 
-# Tests start private clusters of their own; Debian must not start one beside them.
+# Tests start private servers of their own; Debian must not start any beside them. PgBouncer and a library
+# that shows a process another time of day are for the tests of a cluster.
 postgres:
-	@if [ -z "$$CHRONOS_PG_BIN" ] && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && \
-		! command -v initdb >/dev/null; then \
+	@missing=; \
+	if [ -z "$$CHRONOS_PG_BIN" ] && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && \
+		! command -v initdb >/dev/null; then missing="postgresql"; fi; \
+	if [ -z "$$CHRONOS_PGBOUNCER" ] && ! PATH="$$PATH:/usr/sbin" command -v pgbouncer >/dev/null; then \
+		missing="$$missing pgbouncer"; fi; \
+	if ! ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1; then missing="$$missing libfaketime"; fi; \
+	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ]; then sudo=; \
 		elif command -v sudo >/dev/null; then sudo=sudo; \
-		else echo "Tests need PostgreSQL: run 'apt-get install postgresql' as root" >&2; exit 1; fi; \
+		else echo "Tests need $$missing: run 'apt-get install $$missing' as root" >&2; exit 1; fi; \
 		$$sudo apt-get update --quiet=2 && \
 		$$sudo apt-get install --quiet=2 --yes --no-install-recommends postgresql-common && \
 		echo 'create_main_cluster = false' | $$sudo tee -a /etc/postgresql-common/createcluster.conf >/dev/null && \
-		$$sudo apt-get install --quiet=2 --yes --no-install-recommends postgresql; \
+		$$sudo env RUNLEVEL=1 apt-get install --quiet=2 --yes --no-install-recommends $$missing; \
 	fi
 
 libclang:

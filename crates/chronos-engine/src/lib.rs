@@ -104,6 +104,6 @@ pub use compaction::{CompactionJobConfig, create_compaction_job, run_compaction}
 pub use handler::{Handler, IntoHandler, JobContext, JobError, JobResult, JobReturn};
 pub use service::{
     JitterConfig, JobRegistry, JobStatus, NewJob, OverlapGuard, RunGuard, SchedulerConfig,
-    SchedulerError, SchedulerService, WorkerStatus, shutdown_signal, with_jitter,
+    SchedulerError, SchedulerService, shutdown_signal, with_jitter,
 };
 pub use tokio_util::sync::CancellationToken;

@@ -6,6 +6,7 @@
 //! whichever way that happens.
 
 mod binaries;
+mod pooler;
 mod session;
 mod user;
 
@@ -18,6 +19,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 pub use binaries::binaries;
+pub use pooler::Pooler;
 pub use session::Session;
 use user::User;
 
@@ -35,8 +37,10 @@ pub enum Durability {
 pub enum Stop {
     /// Sessions are ended, everything is written.
     Fast,
-    /// As by a power cut: the next start recovers.
+    /// At once, on request: the next start recovers.
     Immediate,
+    /// As by a power cut: the server is killed and says nothing to anyone.
+    Killed,
 }
 
 /// A running PostgreSQL cluster that nobody else knows of.
@@ -108,7 +112,13 @@ impl Cluster {
     ///
     /// When it does not start.
     pub fn start_again(&self) {
-        self.serve().unwrap_or_else(|error| panic!("the cluster does not start again: {error}"));
+        // Whoever outlives a killed server for a moment keeps the next one from starting.
+        let mut tries = 0;
+        while let Err(error) = self.serve() {
+            assert!(tries < 50, "the cluster does not start again: {error}");
+            tries += 1;
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
     }
 
     /// Stops the cluster; its data stay.
@@ -117,12 +127,20 @@ impl Cluster {
     ///
     /// When it does not stop.
     pub fn stop(&self, how: Stop) {
-        let mode = match how {
-            Stop::Fast => "--mode=fast",
-            Stop::Immediate => "--mode=immediate",
+        let stopped = match how {
+            Stop::Fast => run(self.pg_ctl("stop").args(["--mode=fast", "--wait"])),
+            Stop::Immediate => run(self.pg_ctl("stop").args(["--mode=immediate", "--wait"])),
+            Stop::Killed => self.kill(),
         };
-        run(self.pg_ctl("stop").args([mode, "--wait"]))
-            .unwrap_or_else(|error| panic!("the cluster does not stop: {error}"));
+        stopped.unwrap_or_else(|error| panic!("the cluster does not stop: {error}"));
+    }
+
+    /// Kills the first process of the server, which the others do not outlive.
+    fn kill(&self) -> io::Result<()> {
+        let file = self.data().join("postmaster.pid");
+        let first = std::fs::read_to_string(&file)?;
+        let id = first.lines().next().unwrap_or_default();
+        run(self.user.command(Path::new("kill")).args(["-9", id]))
     }
 
     /// The address of a database of the cluster.

@@ -25,9 +25,11 @@ pub struct Worker {
     pub running: u64,
 }
 
-/// What a node does besides answering.
+/// What a node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roles {
+    /// It answers requests; an engine leaves that to the program around it.
+    pub api: bool,
     /// It fires the slots of due jobs and looks for what was lost.
     pub scheduler: bool,
     /// It runs what was fired.
@@ -35,8 +37,32 @@ pub struct Roles {
 }
 
 impl Default for Roles {
-    /// Everything.
+    /// All that an engine does.
     fn default() -> Self {
-        Self { scheduler: true, worker: true }
+        Self { api: false, scheduler: true, worker: true }
+    }
+}
+
+impl Roles {
+    /// The names of the roles that a node has.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        let all = [(self.api, "api"), (self.scheduler, "scheduler"), (self.worker, "worker")];
+        all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
+    }
+
+    /// The roles of these names; others are left out, because a newer node may have more.
+    #[must_use]
+    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut roles = Self { api: false, scheduler: false, worker: false };
+        for name in names {
+            match name {
+                "api" => roles.api = true,
+                "scheduler" => roles.scheduler = true,
+                "worker" => roles.worker = true,
+                _ => {}
+            }
+        }
+        roles
     }
 }

@@ -11,13 +11,13 @@ mod registration;
 mod registry;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chronos_core::schedule::Zone;
 use chronos_core::store::Store;
-use chronos_core::{JobId, Timestamp, WorkerId};
+use chronos_core::{JobId, WorkerId};
 use chronos_store::{EmbeddedStore, Retention};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -78,21 +78,6 @@ pub struct SchedulerService {
     shutdown_token: CancellationToken,
     is_running: AtomicBool,
     stage: Mutex<Stage>,
-    /// Who runs jobs here, and since when.
-    worker: OnceLock<(WorkerId, Timestamp)>,
-}
-
-/// The side of a scheduler that runs jobs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerStatus {
-    /// What it is called.
-    pub id: WorkerId,
-    /// When it was started.
-    pub started_at: Timestamp,
-    /// Executions that it may run at once.
-    pub capacity: usize,
-    /// Executions that it runs now.
-    pub running: usize,
 }
 
 /// How far a scheduler has come; it goes one way only.
@@ -156,7 +141,6 @@ impl SchedulerService {
             shutdown_token: CancellationToken::new(),
             is_running: AtomicBool::new(false),
             stage: Mutex::new(Stage::Ready),
-            worker: OnceLock::new(),
         })
     }
 
@@ -225,22 +209,6 @@ impl SchedulerService {
         self.is_running.load(Ordering::SeqCst)
     }
 
-    /// When the scheduler was started, if it was.
-    #[must_use]
-    pub fn started_at(&self) -> Option<Timestamp> {
-        self.worker.get().map(|(_, started_at)| *started_at)
-    }
-
-    /// Who runs jobs here, and how busy it is; `None` before the start.
-    pub async fn worker(&self) -> Option<WorkerStatus> {
-        let (id, started_at) = self.worker.get()?.clone();
-        let running = match &*self.stage.lock().await {
-            Stage::Running(engine) => engine.running(),
-            Stage::Ready | Stage::Over => 0,
-        };
-        Some(WorkerStatus { id, started_at, capacity: self.config.max_concurrent_runs, running })
-    }
-
     /// Starts running jobs. Jobs may be registered before and after.
     pub async fn start(&self) -> Result<(), SchedulerError> {
         let mut stage = self.stage.lock().await;
@@ -252,7 +220,6 @@ impl SchedulerService {
         // Another start is another worker: what an earlier one left behind is not its.
         let node = self.config.node.as_deref().unwrap_or("in-process");
         let worker = WorkerId::new(&format!("{node}-{:016x}", fastrand::u64(..)));
-        let _ = self.worker.set((worker.clone(), self.clock.now()));
         let config = EngineConfig {
             host: node.into(),
             roles: self.config.roles,

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chronos_core::schedule::{Cron, Zone};
-use chronos_core::store::Roles;
 use chronos_engine::{CompactionJobConfig, SchedulerConfig};
 use chronos_store::{Engine, PostgresConfig, StoreUrl};
 use serde::de::{self, Unexpected, Visitor};
@@ -167,14 +166,13 @@ impl Config {
             max_concurrent_runs: self.max_concurrent_runs,
             misfire_grace: Duration::from_secs(self.misfire_grace_secs),
             history_per_job: self.history_per_job,
-            roles: Roles { scheduler: self.roles.scheduler, worker: self.roles.worker },
+            roles: self.roles.into(),
             node: Some(self.node.clone()),
             lease: Duration::from_secs(self.lease_secs),
             heartbeat: Duration::from_secs(self.heartbeat_secs),
             ..SchedulerConfig::default()
         };
         serve.database = self.database();
-        serve.answers = self.roles.api;
         serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
         serve.auth =
             AuthConfig { open_signup: self.open_signup, key_file: self.auth_key_file.clone() };
@@ -187,6 +185,8 @@ impl Config {
         let url = self.database_url.as_ref()?;
         Some(PostgresConfig {
             connections: self.database_pool,
+            // A node that gets no answer must know while its leases still hold.
+            statement_timeout: Duration::from_secs((self.lease_secs / 3).clamp(1, 10)),
             pooler: self.database_poll_only,
             keep_history: Some(Duration::from_hours(24) * self.history_days),
             ..PostgresConfig::new(url.secret())

@@ -3,30 +3,30 @@
 use std::fmt;
 use std::str::FromStr;
 
+use chronos_core::store::Roles;
 use serde::{Deserialize, Serialize};
 
 /// What a node does, written as a list such as `api,worker`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct NodeRoles {
-    /// It answers requests.
-    pub api: bool,
-    /// It fires the slots of due jobs and looks for what was lost.
-    pub scheduler: bool,
-    /// It runs what was fired.
-    pub worker: bool,
-}
+pub struct NodeRoles(Roles);
 
 impl NodeRoles {
     /// Everything.
-    pub const ALL: Self = Self { api: true, scheduler: true, worker: true };
+    pub const ALL: Self = Self(Roles { api: true, scheduler: true, worker: true });
+}
+
+impl From<NodeRoles> for Roles {
+    fn from(roles: NodeRoles) -> Self {
+        roles.0
+    }
 }
 
 impl FromStr for NodeRoles {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut roles = Self { api: false, scheduler: false, worker: false };
+        let mut roles = Roles { api: false, scheduler: false, worker: false };
         for name in text.split(',').map(str::trim) {
             match name {
                 "api" => roles.api = true,
@@ -36,7 +36,7 @@ impl FromStr for NodeRoles {
                 unknown => return Err(format!("\"{unknown}\" is no role")),
             }
         }
-        Ok(roles)
+        Ok(Self(roles))
     }
 }
 
@@ -50,9 +50,7 @@ impl TryFrom<String> for NodeRoles {
 
 impl fmt::Display for NodeRoles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = [(self.api, "api"), (self.scheduler, "scheduler"), (self.worker, "worker")];
-        let names: Vec<&str> = all.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect();
-        f.write_str(&names.join(","))
+        f.write_str(&self.0.names().join(","))
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chronos_core::store::Roles;
 use chronos_engine::SchedulerConfig;
 use chronos_store::{PostgresConfig, StoreUrl};
 
@@ -21,11 +22,9 @@ pub struct ServeConfig {
     pub store: StoreUrl,
     /// The database that it shares with other nodes, in place of a store of its own.
     pub database: Option<PostgresConfig>,
-    /// Whether it answers requests; one that does not still tells how it is.
-    pub answers: bool,
     /// How far this machine's clock may be off the database's before it takes on no work.
     pub max_clock_skew: Duration,
-    /// How its scheduler works.
+    /// How its scheduler works. One that does not answer requests still tells how it is.
     pub scheduler: SchedulerConfig,
     /// What it accepts of those who connect.
     pub limits: Limits,
@@ -44,14 +43,14 @@ impl ServeConfig {
     /// The usual way to serve what this directory holds.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        let roles = Roles { api: true, ..Roles::default() };
         Self {
             listen: Self::LISTEN,
             data_dir: data_dir.into(),
             store: StoreUrl::Memory,
             database: None,
-            answers: true,
             max_clock_skew: Self::MAX_CLOCK_SKEW,
-            scheduler: SchedulerConfig::default(),
+            scheduler: SchedulerConfig { roles, ..SchedulerConfig::default() },
             limits: Limits::default(),
             auth: AuthConfig::default(),
         }

@@ -90,7 +90,7 @@ impl Daemon {
         let service = Arc::new(service);
         let timekeeper = opened.timekeeper(service.brake(), &config).await?;
         let private = config.private_dir().map(ToOwned::to_owned);
-        let ServeConfig { listen, limits, answers, auth, .. } = config;
+        let ServeConfig { listen, limits, auth, .. } = config;
         let metrics = Arc::new(Metrics::new());
         service.observe(metrics.clone());
         register(&service).await?;
@@ -105,7 +105,7 @@ impl Daemon {
         let gate = Arc::new(Gate::new());
         let probes = Probes::new(service.clone(), gate.clone());
         let closing = CancellationToken::new();
-        let routes = if answers {
+        let routes = if config.scheduler.roles.api {
             let own = opened.own.as_ref();
             routes::all(&service, own, &metrics, &auth, &gate, &probes, &closing, &limits)?
         } else {

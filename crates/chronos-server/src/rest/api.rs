@@ -26,14 +26,27 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// The scheduler behind the routes.
 #[derive(Clone)]
 pub(crate) struct Api {
-    pub(crate) service: Arc<SchedulerService>,
-    pub(crate) changes: Changes,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) gate: Arc<Gate>,
+    pub(super) service: Arc<SchedulerService>,
+    pub(super) changes: Changes,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) gate: Arc<Gate>,
     pub(crate) auth: Arc<Auth>,
+    /// Since when what happens is counted.
+    pub(super) since: Timestamp,
 }
 
 impl Api {
+    pub(crate) fn new(
+        service: Arc<SchedulerService>,
+        changes: Changes,
+        metrics: Arc<Metrics>,
+        gate: Arc<Gate>,
+        auth: Arc<Auth>,
+    ) -> Self {
+        let since = service.clock().now();
+        Self { service, changes, metrics, gate, auth, since }
+    }
+
     pub(super) fn store(&self) -> &dyn Store {
         self.service.store().as_ref()
     }

@@ -86,7 +86,7 @@ pub(super) struct Throughput {
             content_type = "application/problem+json")))]
 pub(super) async fn jobs(State(api): State<Api>, _: Caller) -> Result<Response, Problem> {
     let (stats, counts) = (api.store().stats().await?, api.store().count_jobs().await?);
-    let since = api.service.started_at().unwrap_or_else(|| api.now());
+    let since = api.since;
     Ok(json(&figures(&api.metrics.figures(), &stats, &counts, since, api.now())))
 }
 
@@ -146,32 +146,40 @@ pub(super) struct Workers {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct WorkerFigures {
     worker_id: String,
-    host: String,
+    host: Box<str>,
     #[schema(value_type = String, format = DateTime)]
     started_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     last_seen: Timestamp,
     /// Executions that it may run at once.
-    capacity: usize,
+    capacity: u64,
     /// Executions that it runs now.
-    running: usize,
+    running: u64,
+    /// The version of its program.
+    version: Box<str>,
     /// What the node does.
     #[schema(example = json!(["api", "scheduler", "worker"]))]
-    roles: [&'static str; 3],
+    roles: Vec<&'static str>,
 }
 
-/// Tells which workers there are and how busy they are.
+/// Tells which workers there are and how busy they are, as each of them said at its last heartbeat.
 #[utoipa::path(get, path = "/monitoring/workers", tag = "monitoring",
-    responses((status = 200, description = "The workers", body = Workers)))]
-pub(super) async fn workers(State(api): State<Api>, _: Caller) -> Response {
-    let worker = api.service.worker().await.map(|worker| WorkerFigures {
+    responses((status = 200, description = "The workers", body = Workers),
+        (status = "5XX", description = "Why not", body = Problem,
+            content_type = "application/problem+json")))]
+pub(super) async fn workers(State(api): State<Api>, _: Caller) -> Result<Response, Problem> {
+    // One that was silent for a lease has lost what it ran.
+    let since = api.now().before(api.service.config().lease);
+    let workers = api.store().workers(since).await?;
+    let items = workers.into_iter().map(|worker| WorkerFigures {
         worker_id: worker.id.to_string(),
-        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        host: worker.host,
+        version: worker.version,
         started_at: worker.started_at,
-        last_seen: api.now(),
+        last_seen: worker.seen_at,
         capacity: worker.capacity,
         running: worker.running,
-        roles: ["api", "scheduler", "worker"],
+        roles: worker.roles.names(),
     });
-    json(&Workers { items: worker.into_iter().collect() })
+    Ok(json(&Workers { items: items.collect() }))
 }

@@ -15,7 +15,7 @@ use super::statements::{Bound, Statement, in_schema};
 use super::values::{AsUuid as _, Fields, limit as rows_up_to, text, time};
 
 /// Candidates that a search looks at before it leaves the rest to the next.
-const MOST_LOOKED_AT: usize = 8_192;
+const MOST_LOOKED_AT: usize = 4_096;
 /// Candidates that are sorted for one search. Where there are more, going through all jobs finds some of
 /// them soon.
 const MOST_LISTED: usize = 10_000;

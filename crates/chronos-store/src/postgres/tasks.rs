@@ -1,6 +1,7 @@
 //! The tasks of a store: one tells other nodes, one listens to them, one looks by itself.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chronos_core::store::{Result, Wake};
@@ -80,6 +81,7 @@ async fn hear(shared: &Shared, wait: &mut Duration) -> std::result::Result<(), s
     *wait = BETWEEN;
     // What was told while nobody listened is looked for.
     shared.look_at_heads().await.ok();
+    let _hearing = Hearing::begin(&shared.wakes.hearing);
     while let Some(notification) = listener.try_recv().await? {
         if let Some(news) = shared.wakes.understand(notification.payload()) {
             shared.hear(news);
@@ -88,11 +90,28 @@ async fn hear(shared: &Shared, wait: &mut Duration) -> std::result::Result<(), s
     Ok(())
 }
 
-/// Looks by itself for what other nodes made due. That is what it takes when nobody is heard, and a net
-/// below those who are.
+/// Says that notifications are heard, until it is dropped.
+struct Hearing<'a>(&'a AtomicBool);
+
+impl<'a> Hearing<'a> {
+    fn begin(hearing: &'a AtomicBool) -> Self {
+        hearing.store(true, Ordering::Relaxed);
+        Self(hearing)
+    }
+}
+
+impl Drop for Hearing<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Looks by itself for what other nodes made due. That is what it takes when nobody is heard, and half as
+/// often a net below those who are.
 async fn poll(shared: Arc<Shared>) {
     loop {
-        tokio::time::sleep(shared.config.poll).await;
+        let hears = shared.wakes.hearing.load(Ordering::Relaxed);
+        tokio::time::sleep(shared.config.poll * if hears { 2 } else { 1 }).await;
         let looked = shared.look_at_heads();
         tokio::pin!(looked);
         if tokio::time::timeout(QUICK, &mut looked).await.is_err() {

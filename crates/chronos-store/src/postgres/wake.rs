@@ -5,6 +5,7 @@
 //! commits of the cluster queue up. A notification that is lost costs the time of one poll.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ pub(super) struct Wakes {
     /// What other nodes are to be told.
     pending: Mutex<News>,
     pub(super) bell: Notify,
+    /// Whether what other nodes tell is heard.
+    pub(super) hearing: AtomicBool,
     /// Tells this node's notifications from others'.
     node: u64,
     pub(super) channel: String,
@@ -94,6 +97,7 @@ impl Wakes {
             said_ready: Said::default(),
             pending: Mutex::default(),
             bell: Notify::new(),
+            hearing: AtomicBool::new(false),
             // Two hashers of one process and of two differ by chance.
             node: RandomState::new().hash_one(0),
             channel: format!("chronos_{schema}"),

@@ -7,18 +7,12 @@ use sqlx::postgres::PgRow;
 use super::shared::Shared;
 use super::values::{Fields, count, text, time};
 
-const SCHEDULER: &str = "scheduler";
-const WORKER: &str = "worker";
-
 impl Shared {
     /// One statement for each heartbeat.
     pub(super) async fn put_worker(&self, worker: &Worker) -> Result<()> {
-        let roles = [(worker.roles.scheduler, SCHEDULER), (worker.roles.worker, WORKER)];
-        let roles: Vec<&str> =
-            roles.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect();
         let query = self.sql.worker_put.query().bind(text(worker.id.as_str()).into_owned());
         let query = query.bind(text(&worker.host).into_owned());
-        let query = query.bind(text(&worker.version).into_owned()).bind(roles);
+        let query = query.bind(text(&worker.version).into_owned()).bind(worker.roles.names());
         let query = query.bind(time(worker.started_at)).bind(time(worker.seen_at));
         self.fetch_all(query.bind(count(worker.capacity)).bind(count(worker.running))).await?;
         Ok(())
@@ -34,12 +28,11 @@ fn worker(row: &PgRow) -> Result<Worker> {
     let fields = &mut Fields::of(row);
     let (id, host, version): (&str, &str, &str) = (fields.get()?, fields.get()?, fields.get()?);
     let roles: Vec<String> = fields.get()?;
-    let has = |name| roles.iter().any(|role| role == name);
     Ok(Worker {
         id: WorkerId::new(id),
         host: host.into(),
         version: version.into(),
-        roles: Roles { scheduler: has(SCHEDULER), worker: has(WORKER) },
+        roles: Roles::named(roles.iter().map(String::as_str)),
         started_at: fields.time()?,
         seen_at: fields.time()?,
         capacity: fields.count()?,

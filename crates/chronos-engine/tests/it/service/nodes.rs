@@ -10,8 +10,8 @@ use chronos_engine::{
     VirtualClock,
 };
 
-const SCHEDULER: Roles = Roles { scheduler: true, worker: false };
-const WORKER: Roles = Roles { scheduler: false, worker: true };
+const SCHEDULER: Roles = Roles { api: false, scheduler: true, worker: false };
+const WORKER: Roles = Roles { api: false, scheduler: false, worker: true };
 
 /// Schedulers of these roles on one store; their job counts its runs.
 async fn nodes<const N: usize>(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronos_core::execution::State;
+use chronos_core::execution::{CancelCause, State};
 use chronos_core::{Execution, ExecutionId, JobId, Store, Timestamp};
 use chronos_store::PostgresStore;
 
@@ -17,7 +17,7 @@ pub(super) struct Tally {
 }
 
 /// Checks jobs that fire every second, from their first slot up to `until`: none is missing, none is made
-/// up, each has one success, and each attempt called at most once.
+/// up, each has one success or is lost time and again, and each attempt called at most once.
 pub(super) async fn check(
     store: &PostgresStore,
     jobs: &[JobId],
@@ -55,14 +55,21 @@ fn one_success(slot: Timestamp, attempts: &[Execution]) -> usize {
     attempts.sort_by_key(|execution| execution.attempt);
     let numbers: Vec<u32> = attempts.iter().map(|execution| execution.attempt).collect();
     assert_eq!(numbers, (1..).take(numbers.len()).collect::<Vec<u32>>(), "{slot:?}: {attempts:#?}");
-    let (newest, lost) = attempts.split_last().expect("a slot has an attempt");
-    assert!(matches!(newest.state, State::Success(_)), "{slot:?}: {newest:?}");
-    for execution in lost {
-        assert!(matches!(execution.state, State::Stuck(_)), "{slot:?}: {execution:?}");
+    let (newest, before) = attempts.split_last().expect("a slot has an attempt");
+    // A slot that is lost a fourth time is left alone.
+    let given_up = newest.lost == 3 && matches!(newest.state, State::Stuck(_));
+    assert!(given_up || matches!(newest.state, State::Success(_)), "{slot:?}: {newest:?}");
+    for execution in before {
+        // A node that stops in order hands back what it runs.
+        let cause = CancelCause::Shutdown;
+        let handed_back =
+            matches!(execution.state, State::Cancelled { cause: given, .. } if given == cause);
+        let is_lost = matches!(execution.state, State::Stuck(_));
+        assert!(is_lost || handed_back, "{slot:?}: {execution:?}");
     }
     let tokens = attempts.iter().filter_map(|execution| execution.run()).map(|run| run.token.0);
     assert!(tokens.is_sorted_by(|a, b| a < b), "tokens only grow: {attempts:#?}");
-    lost.len()
+    attempts.iter().filter(|execution| matches!(execution.state, State::Stuck(_))).count()
 }
 
 fn each_attempt_calls_at_most_once(
@@ -88,6 +95,6 @@ fn each_attempt_calls_at_most_once(
                 keys.insert(called.key);
             }
         }
-        assert_eq!(keys.len(), 1, "attempts at one slot share their key: {attempts:?}");
+        assert!(keys.len() <= 1, "attempts at one slot share their key: {attempts:?}");
     }
 }

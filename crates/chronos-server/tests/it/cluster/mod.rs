@@ -1,8 +1,15 @@
-//! A cluster: several real processes on one real PostgreSQL, of which any may fail.
+//! A cluster as it is run: the real binary on several nodes, and a real PostgreSQL that they share.
 
 mod accounts;
+mod chaos;
 mod clocks;
+mod cutting;
 mod failing;
+mod killing;
+mod load;
 mod nodes;
+mod pooling;
+mod pressing;
+mod proxy;
 mod settings;
 mod sharing;

@@ -28,13 +28,15 @@ pub(super) const LEASE: Duration = Duration::from_secs(3);
 pub(super) struct Database<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) name: String,
+    /// The way to it, if it is not the usual one.
+    pub(super) through: Option<String>,
 }
 
 impl<'a> Database<'a> {
     pub(super) fn fresh(cluster: &'a Cluster) -> Self {
         let name = cluster.fresh_name();
         cluster.psql("postgres", &format!("CREATE DATABASE {name}"));
-        Self { cluster, name }
+        Self { cluster, name, through: None }
     }
 
     pub(super) fn url(&self) -> String {
@@ -45,19 +47,34 @@ impl<'a> Database<'a> {
         self.cluster.psql(&self.name, statements)
     }
 
-    /// The command line of a node on this database.
+    /// The same database, which nodes reach at this address.
+    pub(super) fn through(self, url: String) -> Self {
+        Self { through: Some(url), ..self }
+    }
+
+    /// The names of the nodes that wait for somebody else's lock on a table.
+    pub(super) fn blocked_at(&self, table: &str) -> Vec<String> {
+        let names = self.psql(&format!(
+            "SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = current_database() \
+             AND wait_event_type = 'Lock' AND query LIKE '%chronos.{table}%'"
+        ));
+        names.lines().map(String::from).collect()
+    }
+
+    /// The command line of a node on this database, which knows it by the node's name.
     pub(super) fn command(&self, name: &str, extra: &[&str]) -> Command {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--node", name, "--lease-secs", "3"];
-        let rest = ["--heartbeat-secs", "1", "--shutdown-timeout-secs", "5", "--data-dir", "/none"];
-        let mut command = command(&[&args[..], &rest[..], extra].concat());
-        command.env("CHRONOS_DATABASE_URL", self.url());
+        let args = ["serve", "--listen", "127.0.0.1:0", "--node", name, "--data-dir", "/none"];
+        let mut command = command(&[&args[..], extra].concat());
+        for (key, seconds) in [("LEASE", "3"), ("HEARTBEAT", "1"), ("SHUTDOWN_TIMEOUT", "5")] {
+            command.env(format!("CHRONOS_{key}_SECS"), seconds);
+        }
+        let url = self.through.clone().unwrap_or_else(|| self.url());
+        command.env("CHRONOS_DATABASE_URL", format!("{url}?application_name={name}"));
         command
     }
 
     pub(super) async fn node(&self, name: &str, extra: &[&str]) -> Node {
-        let mut process = Serving::spawn(&mut self.command(name, extra));
-        let address = process.listening().await;
-        Node { name: name.into(), process, address }
+        Node::start(name, &mut self.command(name, extra)).await
     }
 
     /// Nodes that do everything, called a, b, c and so on.
@@ -83,6 +100,13 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// Starts a command line, and waits until it says where it listens.
+    pub(super) async fn start(name: &str, command: &mut Command) -> Self {
+        let mut process = Serving::spawn(command);
+        let address = process.listening().await;
+        Self { name: name.into(), process, address }
+    }
+
     pub(super) async fn create(&self, spec: JobSpec) -> JobId {
         let request = CreateJobRequest { spec: Some(spec) };
         let job = soon(client(self.address).await.create_job(request)).await.unwrap();

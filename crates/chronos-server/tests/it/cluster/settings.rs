@@ -69,6 +69,19 @@ fn migrating_says_what_it_did() {
     }
 }
 
+#[test]
+fn a_node_refuses_a_schema_that_is_newer_than_it_knows() {
+    let database = Database::fresh(Cluster::shared());
+    command(&["migrate", "--database-url", &database.url()]).output().unwrap();
+    database.psql("INSERT INTO chronos.schema_migrations (version) VALUES (99)");
+    for args in [&["migrate"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+        let output = command(args).env("CHRONOS_DATABASE_URL", database.url()).output().unwrap();
+        let (_, said) = texts(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("version 99") && said.contains("newer"), "{said}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_asks_a_node_for_a_backup_is_pointed_to_the_database_s_own() {
     let database = Database::fresh(Cluster::shared());

@@ -9,7 +9,7 @@ use chronos_engine::{Clock, SystemClock};
 use chronos_pgtest::Cluster;
 
 use super::accounts;
-use super::nodes::{Database, by_hand, every_second, executions, until};
+use super::nodes::{Database, Node, by_hand, every_second, executions, until};
 use crate::crash::endpoint::Endpoint;
 use crate::daemon::house::get;
 use crate::daemon::soon;
@@ -38,6 +38,34 @@ async fn three_nodes_run_every_slot_once() {
     let seen = accounts::check(&store, &jobs, last, &endpoint.calls()).await;
     assert!(seen.slots >= 20 * 4, "{}", seen.slots);
     assert_eq!(seen.lost, 0, "nobody failed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_node_tells_of_all_nodes() {
+    let database = Database::fresh(Cluster::shared());
+    let mut nodes = database.nodes(2).await;
+    let told = async |node: &Node| {
+        let (code, page) = get(node.address, "/monitoring/workers").await;
+        assert_eq!(code, 200, "{page}");
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        let items = page["items"].as_array().unwrap().clone();
+        items.into_iter().map(|it| it["host"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    soon(async {
+        for node in &nodes {
+            while told(node).await != ["a", "b"] {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    })
+    .await;
+    nodes.remove(1).process.kill();
+    soon(async {
+        while told(&nodes[0]).await != ["a"] {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -79,12 +107,9 @@ async fn each_node_does_what_its_roles_say() {
         .map(|worker| (worker.host.into(), worker.roles))
         .collect();
     described.sort_by(|a, b| a.0.cmp(&b.0));
-    let roles = |scheduler, worker| Roles { scheduler, worker };
-    let expected = [
-        ("clock", roles(true, false)),
-        ("front", roles(false, false)),
-        ("hands", roles(false, true)),
-    ];
+    let roles = |name| Roles::named([name]);
+    let expected =
+        [("clock", roles("scheduler")), ("front", roles("api")), ("hands", roles("worker"))];
     assert_eq!(described, expected.map(|(name, roles)| (name.to_owned(), roles)));
     for node in [&scheduler, &worker] {
         for path in ["/healthz", "/readyz", "/metrics"] {

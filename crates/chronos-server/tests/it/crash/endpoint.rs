@@ -45,7 +45,11 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     pub(crate) async fn open() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::at(tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap())
+    }
+
+    /// Answers those who connect here.
+    pub(crate) fn at(listener: tokio::net::TcpListener) -> Self {
         let address = listener.local_addr().unwrap();
         let endpoint = Self { address, record: Arc::default() };
         let routes = Router::new().fallback(answer).with_state(endpoint.clone());

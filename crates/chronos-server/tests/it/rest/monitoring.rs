@@ -1,9 +1,12 @@
 //! Figures about the whole system, and its workers.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{hourly, text};
 use crate::daemon::house::{HANDLERS, House, get};
+use crate::daemon::soon;
 
 #[tokio::test]
 async fn figures_count_jobs_and_executions_as_the_metrics_do() {
@@ -44,12 +47,24 @@ async fn the_worker_of_this_node_is_told() {
     let job = house.make(&hourly("w", "wait")).await;
     let run = house.ask("POST", &format!("/jobs/{}/run", text(&job["id"]))).await.expect(201);
     let run = house.wait_for(text(&run["id"]), "RUNNING").await;
-    let workers = house.get("/monitoring/workers").await.expect(200);
-    let worker = &workers["items"][0];
-    assert_eq!((&worker["worker_id"], &worker["running"]), (&run["worker_id"], &json!(1)));
+    // It tells how it is at every heartbeat.
+    let worker = soon(async {
+        loop {
+            let workers = house.get("/monitoring/workers").await.expect(200);
+            let [worker] = &workers["items"].as_array().unwrap()[..] else {
+                panic!("{workers}");
+            };
+            if worker["running"] == 1 {
+                return worker.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert_eq!(worker["worker_id"], run["worker_id"]);
     assert_eq!(worker["roles"], json!(["api", "scheduler", "worker"]));
     assert!(worker["capacity"].as_u64().unwrap() > 0);
-    for field in ["host", "started_at", "last_seen"] {
+    for field in ["host", "version", "started_at", "last_seen"] {
         assert!(!text(&worker[field]).is_empty(), "{field}");
     }
     house.leave.add_permits(1);

@@ -224,7 +224,7 @@ pub(crate) async fn workers_are_listed_as_they_last_described_themselves(bench: 
         id: worker(name),
         host: "host".into(),
         version: "1.2.3".into(),
-        roles: Roles { scheduler: false, worker: true },
+        roles: Roles { api: true, scheduler: false, worker: true },
         started_at: at(1),
         seen_at: at(seen),
         capacity: 16,

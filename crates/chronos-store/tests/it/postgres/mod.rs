@@ -3,6 +3,7 @@
 mod auditing;
 mod clustering;
 mod failing;
+mod finding;
 mod migrating;
 mod partitioning;
 mod waking;
