@@ -10,6 +10,7 @@ pub mod logs;
 pub mod metrics;
 mod problem;
 pub mod proto;
+mod reach;
 pub mod rest;
 mod seconds;
 pub mod text;

@@ -5,12 +5,14 @@ mod defaults;
 mod key;
 mod layers;
 mod roles;
+mod targets;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::schedule::{Cron, Zone};
 use chronos_core::store::Roles;
 use chronos_engine::{CompactionJobConfig, SchedulerConfig};
@@ -25,6 +27,7 @@ pub use defaults::{data_dir, node};
 pub use key::{Flags, KEYS, Key};
 pub use layers::{Error, InForce, load};
 pub use roles::NodeRoles;
+pub use targets::AllowedTarget;
 
 /// How `chronos serve` works: every key of `chronos.toml`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +67,8 @@ pub struct Config {
     pub misfire_grace_secs: u64,
     /// Past executions kept of each job.
     pub history_per_job: NonZeroU32,
+    /// What http jobs may call although it is not public.
+    pub allow_targets: Vec<AllowedTarget>,
     /// What is logged: a level, or a filter such as `info,chronos_engine=debug`.
     pub log: String,
     /// How log lines look.
@@ -136,6 +141,7 @@ impl Config {
             default_timezone: Zone::UTC,
             misfire_grace_secs: scheduler.misfire_grace.as_secs(),
             history_per_job: scheduler.history_per_job,
+            allow_targets: Vec::new(),
             log: "info".into(),
             log_format: LogFormat::Auto,
             compaction_cron: compaction.cron,
@@ -160,6 +166,7 @@ impl Config {
             node: Some(self.node.clone()),
             lease: Duration::from_secs(self.lease_secs),
             heartbeat: Duration::from_secs(self.heartbeat_secs),
+            reach: Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone())),
             ..SchedulerConfig::default()
         };
         serve.database = self.database();

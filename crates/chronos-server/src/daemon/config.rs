@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_engine::SchedulerConfig;
 use chronos_store::{PostgresConfig, StoreUrl};
 
@@ -24,7 +25,7 @@ pub struct ServeConfig {
     pub answers: bool,
     /// How far this machine's clock may be off the database's before it takes on no work.
     pub max_clock_skew: Duration,
-    /// How its scheduler works.
+    /// How its scheduler works; unless told otherwise, its jobs call public addresses alone.
     pub scheduler: SchedulerConfig,
     /// What it accepts of those who connect.
     pub limits: Limits,
@@ -48,7 +49,7 @@ impl ServeConfig {
             database: None,
             answers: true,
             max_clock_skew: Self::MAX_CLOCK_SKEW,
-            scheduler: SchedulerConfig::default(),
+            scheduler: SchedulerConfig { reach: Reach::public([]), ..SchedulerConfig::default() },
             limits: Limits::default(),
         }
     }

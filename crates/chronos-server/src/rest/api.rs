@@ -50,11 +50,12 @@ impl Api {
         self.service.clock().now()
     }
 
-    pub(super) fn defaults(&self) -> Defaults {
+    pub(super) fn defaults(&self) -> Defaults<'_> {
         Defaults {
             zone: self.service.default_zone(),
             misfire_grace: self.service.config().misfire_grace,
             handlers: self.service.handlers(),
+            reach: &self.service.config().reach,
         }
     }
 

@@ -26,7 +26,15 @@ impl Drop for Serving {
 /// The command line that serves this directory on a free port.
 pub(crate) fn serve(data: &Path, extra: &[&str]) -> Command {
     let directory = data.display().to_string();
-    let args = ["serve", "--listen", "127.0.0.1:0", "--data-dir", &directory];
+    let args = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--data-dir",
+        &directory,
+        "--allow-target",
+        "127.0.0.1",
+    ];
     command(&[&args, extra].concat())
 }
 

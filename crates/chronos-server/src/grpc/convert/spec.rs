@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::policy::{OverlapPolicy, Priority, retry};
 use chronos_core::schedule::Zone;
 use chronos_core::{JobId, JobSpec, Timestamp};
@@ -13,13 +14,15 @@ use crate::grpc::refusal::Refusal;
 use crate::proto;
 
 /// What a spec takes from the scheduler that it is for.
-pub(crate) struct Defaults {
+pub(crate) struct Defaults<'a> {
     pub(crate) zone: Zone,
     pub(crate) misfire_grace: Duration,
     pub(crate) handlers: Vec<Arc<str>>,
+    /// Where http targets may be.
+    pub(crate) reach: &'a Reach,
 }
 
-impl Defaults {
+impl Defaults<'_> {
     /// The spec that was asked for, as a job of this id made at `now`.
     pub(crate) fn read(
         &self,
@@ -43,7 +46,7 @@ impl Defaults {
         let schedule = schedule.map_err(|refusal| refusal.within("schedule"))?;
         let accepted = "a target with http or handler";
         let sent = asked.target.ok_or_else(|| Refusal::missing("target", accepted))?;
-        let target = target::read(sent, &self.handlers);
+        let target = target::read(sent, &self.handlers, self.reach);
         let target = target.map_err(|refusal| refusal.within("target"))?;
         let spec = JobSpec::new(id, &asked.name, schedule, now);
         let catch_up = match asked.catch_up_policy.and_then(|policy| policy.kind) {

@@ -4,20 +4,26 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use chronos_core::Error;
-use chronos_core::http::{Http, Method};
+use chronos_core::http::{Http, Method, Reach};
 use chronos_core::job::Target;
 
 use super::time::{duration, span};
 use crate::grpc::refusal::Refusal;
 use crate::proto;
 use crate::proto::target::Kind;
+use crate::reach;
 
-/// The target that was asked for; `handlers` are the names that a handler may have.
-pub(crate) fn read(asked: proto::Target, handlers: &[Arc<str>]) -> Result<Target, Refusal> {
+/// The target that was asked for; `handlers` are the names that a handler may have, and requests go
+/// no further than `reach`.
+pub(crate) fn read(
+    asked: proto::Target,
+    handlers: &[Arc<str>],
+    reach: &Reach,
+) -> Result<Target, Refusal> {
     match asked.kind.ok_or_else(|| Refusal::missing("kind", "http or handler"))? {
         Kind::Handler(handler) => self::handler(&handler.name, handlers),
         Kind::Http(http) => {
-            let http = self::http(http).map_err(|refusal| refusal.within("http"))?;
+            let http = self::http(http, reach).map_err(|refusal| refusal.within("http"))?;
             Ok(http.into())
         }
     }
@@ -36,8 +42,9 @@ fn handler(name: &str, handlers: &[Arc<str>]) -> Result<Target, Refusal> {
     Err(Refusal::of("handler.name", problem))
 }
 
-fn http(asked: proto::Http) -> Result<Http, Refusal> {
+fn http(asked: proto::Http, reach: &Reach) -> Result<Http, Refusal> {
     let mut http = Http::new(&asked.url).map_err(refused)?;
+    reach::check(reach, &http).map_err(|problem| Refusal::of("url", problem))?;
     if !asked.method.is_empty() {
         let method = Method::parse(&asked.method).map_err(refused)?;
         http = http.with_method(method).map_err(refused)?;

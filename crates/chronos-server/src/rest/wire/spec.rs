@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::job::Target as JobTarget;
 use chronos_core::policy::{Priority, retry};
 use chronos_core::schedule::Zone;
@@ -95,13 +96,15 @@ pub(crate) enum Recurs {
 }
 
 /// What a spec takes from the scheduler that it is for.
-pub(crate) struct Defaults {
+pub(crate) struct Defaults<'a> {
     pub(crate) zone: Zone,
     pub(crate) misfire_grace: Duration,
     pub(crate) handlers: Vec<Arc<str>>,
+    /// Where http targets may be.
+    pub(crate) reach: &'a Reach,
 }
 
-impl Defaults {
+impl Defaults<'_> {
     /// The spec that is asked for, as a job of this id and owner made at `now`. `body` is what an
     /// http target sends unless the request says otherwise.
     pub(crate) fn read(
@@ -116,7 +119,7 @@ impl Defaults {
         let schedule = errors.note(self.schedule(asked.schedule, recurs, now));
         let given = target::body(asked.payload.as_deref(), asked.payload_base64.as_deref());
         let body = errors.note(given).flatten().or(body);
-        let target = errors.note(asked.target.read(body, &self.handlers));
+        let target = errors.note(asked.target.read(body, &self.handlers, self.reach));
         let (most, queued) = (asked.max_concurrent, asked.max_queued);
         let overlap = errors.note(policy::overlap(asked.overlap_policy, most, queued));
         let catch_up = errors.note(policy::catch_up(asked.catch_up_policy, asked.catch_up_max));

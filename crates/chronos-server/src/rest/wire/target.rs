@@ -6,12 +6,13 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chronos_core::Error;
-use chronos_core::http::{Http, Method};
+use chronos_core::http::{Http, Method, Reach};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use utoipa::ToSchema;
 
 use crate::problem::FieldError;
+use crate::reach;
 use crate::seconds::Seconds;
 
 /// What a slot does.
@@ -158,10 +159,16 @@ impl Asked {
         self,
         body: Option<Vec<u8>>,
         handlers: &[Arc<str>],
+        reach: &Reach,
     ) -> Result<chronos_core::job::Target, FieldError> {
         self.refuse_strays()?;
         match self.kind {
-            Kind::Http => Ok(self.http(body)?.into()),
+            Kind::Http => {
+                let http = self.http(body)?;
+                let checked = reach::check(reach, &http);
+                checked.map_err(|problem| FieldError::new("target.url", problem))?;
+                Ok(http.into())
+            }
             Kind::Handler if body.is_some() => {
                 Err(FieldError::new("payload", "a handler is given none; use it with http targets"))
             }

@@ -26,7 +26,15 @@ impl House {
     }
 
     fn serving(store: &[&str]) -> Self {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--log-format", "json"];
+        let args = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--log-format",
+            "json",
+            "--allow-target",
+            "127.0.0.1",
+        ];
         let mut daemon = command(&args).args(store).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(daemon.stderr.take().unwrap()).lines();
         let address = lines.by_ref().map(Result::unwrap).find_map(|line| {

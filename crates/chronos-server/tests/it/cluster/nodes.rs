@@ -47,7 +47,17 @@ impl<'a> Database<'a> {
 
     /// The command line of a node on this database.
     pub(super) fn command(&self, name: &str, extra: &[&str]) -> Command {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--node", name, "--lease-secs", "3"];
+        let args = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--node",
+            name,
+            "--lease-secs",
+            "3",
+            "--allow-target",
+            "127.0.0.1",
+        ];
         let rest = ["--heartbeat-secs", "1", "--shutdown-timeout-secs", "5", "--data-dir", "/none"];
         let mut command = command(&[&args[..], &rest[..], extra].concat());
         command.env("CHRONOS_DATABASE_URL", self.url());

@@ -8,6 +8,7 @@ mod listing;
 mod monitoring;
 mod once;
 mod previewing;
+mod reaching;
 mod refusing;
 mod running;
 
