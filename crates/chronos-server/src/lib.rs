@@ -13,4 +13,5 @@ pub mod proto;
 mod reach;
 pub mod rest;
 mod seconds;
+mod secrets;
 pub mod text;

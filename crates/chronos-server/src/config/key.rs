@@ -108,6 +108,9 @@ keys! {
     "allow_targets" "CHRONOS_ALLOW_TARGETS" "allow-target" "HOST|CIDR" List:
         "What http jobs may call although it is not public: a host, an address or a network; may be repeated",
         "hosts such as billing.internal, addresses, or networks such as 10.0.0.0/8";
+    "secret_key_file" "CHRONOS_SECRET_KEY_FILE" "secret-key-file" "FILE" Text:
+        "The key that secrets of jobs are sealed with [default: secret.key in the data directory]",
+        "a path";
     "log" "CHRONOS_LOG" "log" "FILTER" Text:
         "What is logged: a level, or a filter such as info,chronos_engine=debug",
         "error, warn, info, debug, trace, off, or a filter such as info,chronos_engine=debug";

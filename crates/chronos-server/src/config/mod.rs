@@ -69,6 +69,8 @@ pub struct Config {
     pub history_per_job: NonZeroU32,
     /// What http jobs may call although it is not public.
     pub allow_targets: Vec<AllowedTarget>,
+    /// The key that secrets of jobs are sealed with; by default one in the data directory.
+    pub secret_key_file: Option<PathBuf>,
     /// What is logged: a level, or a filter such as `info,chronos_engine=debug`.
     pub log: String,
     /// How log lines look.
@@ -142,6 +144,7 @@ impl Config {
             misfire_grace_secs: scheduler.misfire_grace.as_secs(),
             history_per_job: scheduler.history_per_job,
             allow_targets: Vec::new(),
+            secret_key_file: None,
             log: "info".into(),
             log_format: LogFormat::Auto,
             compaction_cron: compaction.cron,
@@ -169,6 +172,7 @@ impl Config {
             reach: Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone())),
             ..SchedulerConfig::default()
         };
+        serve.secret_key_file.clone_from(&self.secret_key_file);
         serve.database = self.database();
         serve.answers = self.roles.api;
         serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);

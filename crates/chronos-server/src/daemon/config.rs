@@ -21,6 +21,8 @@ pub struct ServeConfig {
     pub store: StoreUrl,
     /// The database that it shares with other nodes, in place of a store of its own.
     pub database: Option<PostgresConfig>,
+    /// The key that secrets of jobs are sealed with; by default `secret.key` beside the store's files.
+    pub secret_key_file: Option<PathBuf>,
     /// Whether it answers requests; one that does not still tells how it is.
     pub answers: bool,
     /// How far this machine's clock may be off the database's before it takes on no work.
@@ -47,6 +49,7 @@ impl ServeConfig {
             data_dir: data_dir.into(),
             store: StoreUrl::Memory,
             database: None,
+            secret_key_file: None,
             answers: true,
             max_clock_skew: Self::MAX_CLOCK_SKEW,
             scheduler: SchedulerConfig { reach: Reach::public([]), ..SchedulerConfig::default() },

@@ -67,6 +67,7 @@ impl Scheduler {
             misfire_grace: self.service.config().misfire_grace,
             handlers: self.service.handlers(),
             reach: &self.service.config().reach,
+            keyring: self.service.keyring(),
         }
     }
 

@@ -91,7 +91,7 @@ fn merged(
     let mut new: NewJob = strict::read_value(Value::Object(merged))?;
     new.payload = payload.filter(|payload| payload.get() != "null");
     let who = (spec.id, &*caller.owner);
-    let read = api.defaults().read(new, Recurs::Either, who, body, api.now());
+    let read = api.defaults().read(new, Recurs::Either, who, (Some(spec), body), api.now());
     let read = read.map_err(Problem::invalid)?;
     // An interval that stays as it was keeps its phase.
     let schedule =

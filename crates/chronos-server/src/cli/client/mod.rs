@@ -8,6 +8,7 @@ mod pages;
 mod scheduler;
 mod spec;
 mod spec_flags;
+mod target;
 mod time;
 
 use std::future::Future;

@@ -1,7 +1,8 @@
 //! Commands that ask a daemon, against the real one.
 
 mod backup;
-mod house;
+pub(crate) mod house;
 mod jobs;
 mod refusals;
 mod runs;
+mod secrets;
