@@ -11,8 +11,8 @@ ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/li
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
-run: ## Build the daemon and serve at 127.0.0.1:8080
-	cargo run --locked --package chronos-server -- serve
+run: ## Build the daemon and serve at 127.0.0.1:8080; ARGS are further flags
+	cargo run --locked --package chronos-server -- serve $(ARGS)
 
 install: ## Install the command `chronos`, optimised
 	cargo install --locked --path crates/chronos-server

@@ -3,7 +3,7 @@
 # FUZZ_EXAMPLES says how many for each operation.
 set -eu
 log=$(mktemp)
-"$1" serve --listen 127.0.0.1:0 --store memory --log-format json 2>"$log" &
+"$1" serve --listen 127.0.0.1:0 --store memory --allow-target 0.0.0.0/0 --log-format json 2>"$log" &
 daemon=$!
 settings=$(mktemp -d)
 trap 'kill "$daemon" 2>/dev/null || true; rm -rf "$log" "$settings"' EXIT

@@ -11,6 +11,8 @@ pub mod logs;
 pub mod metrics;
 mod problem;
 pub mod proto;
+mod reach;
 pub mod rest;
 mod seconds;
+mod secrets;
 pub mod text;

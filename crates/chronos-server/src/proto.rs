@@ -4,5 +4,12 @@
 
 tonic::include_proto!("chronos.v1");
 
+/// A request may hold secrets, so nothing but where it goes is shown.
+impl std::fmt::Debug for Http {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Http").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
 /// The contract itself, for the reflection service.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/chronos_descriptor.bin"));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Http, refusal};
+use super::{Http, Sealed, Value, refusal};
 use crate::Error;
 
 /// Names that the connection or the scheduler itself has the say about.
@@ -25,17 +25,38 @@ const RESERVED: [&str; 11] = [
 /// Beginnings of such names.
 const RESERVED_PREFIXES: [&str; 3] = ["chronos-", "proxy-", "webhook-"];
 
+/// Bytes that a seal may add to a value.
+const SEAL: usize = 256;
+
 /// A header that can be sent as it stands.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Header {
     name: Box<str>,
-    value: Box<str>,
+    value: Value,
 }
 
 impl Header {
     /// A header of this name; both in ASCII, the value without control characters but the tab.
     pub fn new(name: &str, value: &str) -> Result<Self, Error> {
+        let given = clipped(name);
+        // The value may be a secret, so no refusal quotes it.
+        if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+            let problem = format!(
+                "the value of {given} holds a line break, a control character or a letter beyond \
+                 ASCII; encode it"
+            );
+            return Err(refusal("headers", problem));
+        }
+        Self::of(name, Value::Plain(value.into()))
+    }
+
+    /// A header of this name whose value is a secret.
+    pub fn secret(name: &str, value: Sealed) -> Result<Self, Error> {
+        Self::of(name, Value::Sealed(value))
+    }
+
+    fn of(name: &str, value: Value) -> Result<Self, Error> {
         let refused = |problem: String| Err(refusal("headers", problem));
         let given = clipped(name);
         if name.is_empty() || !name.bytes().all(is_token) {
@@ -49,16 +70,11 @@ impl Header {
         if reserved {
             return refused(format!("{given} is set by the scheduler; leave it out"));
         }
-        // The value may be a secret, so no refusal quotes it.
-        if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
-            return refused(format!(
-                "the value of {given} holds a line break, a control character or a letter beyond \
-                 ASCII; encode it"
-            ));
-        }
-        let header = Self { name: name.into(), value: value.into() };
-        if header.len() > Http::MAX_HEADER {
-            let (length, most) = (header.len(), Http::MAX_HEADER);
+        // Sealing adds a few bytes to what was within the bound before.
+        let most = Http::MAX_HEADER + value.sealed().map_or(0, |_| SEAL);
+        let header = Self { name: name.into(), value };
+        if header.len() > most {
+            let length = header.len();
             return refused(format!("{given} has {length} bytes; use at most {most}"));
         }
         Ok(header)
@@ -72,7 +88,7 @@ impl Header {
 
     /// The header's value.
     #[must_use]
-    pub fn value(&self) -> &str {
+    pub fn value(&self) -> &Value {
         &self.value
     }
 
@@ -115,13 +131,16 @@ fn clipped(name: &str) -> String {
 #[derive(Deserialize)]
 struct Stored {
     name: String,
-    value: String,
+    value: Value,
 }
 
 impl TryFrom<Stored> for Header {
     type Error = Error;
 
     fn try_from(stored: Stored) -> Result<Self, Error> {
-        Self::new(&stored.name, &stored.value)
+        match stored.value {
+            Value::Plain(value) => Self::new(&stored.name, &value),
+            Value::Sealed(value) => Self::secret(&stored.name, value),
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod headers;
 mod method;
 mod reach;
+mod secret;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use crate::Error;
 pub use headers::Header;
 pub use method::Method;
 pub use reach::{OutOfReach, Reach, Rule};
+pub use secret::{Sealed, Value, signing_key};
 
 /// A request to an HTTP endpoint, and which answers to it are a success.
 ///
@@ -47,6 +49,7 @@ pub struct Http {
     expected: Vec<u16>,
     connect_timeout: Option<Duration>,
     first_byte_timeout: Option<Duration>,
+    signing: Option<Value>,
 }
 
 impl Http {
@@ -78,6 +81,7 @@ impl Http {
             expected: Vec::new(),
             connect_timeout: None,
             first_byte_timeout: None,
+            signing: None,
         })
     }
 
@@ -92,6 +96,26 @@ impl Http {
         self.headers.push(Header::new(name, value)?);
         headers::check(&self.headers)?;
         Ok(self)
+    }
+
+    /// The same request with one more header, whose value is a secret.
+    pub fn with_secret_header(mut self, name: &str, value: Sealed) -> Result<Self, Error> {
+        self.headers.push(Header::secret(name, value)?);
+        headers::check(&self.headers)?;
+        Ok(self)
+    }
+
+    /// The same request, signed as Standard Webhooks has it, with a secret such as
+    /// `whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD`.
+    pub fn signed_with(self, secret: &str) -> Result<Self, Error> {
+        signing_key(secret)?;
+        Ok(Self { signing: Some(Value::Plain(secret.into())), ..self })
+    }
+
+    /// The same request, signed with a secret that only whoever sends it can open.
+    #[must_use]
+    pub fn signed_with_secret(self, secret: Sealed) -> Self {
+        Self { signing: Some(Value::Sealed(secret)), ..self }
     }
 
     /// The same request with this body; an empty one is none.
@@ -164,6 +188,12 @@ impl Http {
     #[must_use]
     pub fn headers(&self) -> &[Header] {
         &self.headers
+    }
+
+    /// What the request is signed with, if it is.
+    #[must_use]
+    pub fn signing(&self) -> Option<&Value> {
+        self.signing.as_ref()
     }
 
     /// The body; empty when there is none.
@@ -264,6 +294,7 @@ struct Stored {
     expected: Vec<u16>,
     connect_timeout: Option<Duration>,
     first_byte_timeout: Option<Duration>,
+    signing: Option<Value>,
 }
 
 impl TryFrom<Stored> for Http {
@@ -272,6 +303,11 @@ impl TryFrom<Stored> for Http {
     fn try_from(stored: Stored) -> Result<Self, Error> {
         headers::check(&stored.headers)?;
         let http = Self { headers: stored.headers, ..Self::new(&stored.url)? };
+        let http = match stored.signing {
+            None => http,
+            Some(Value::Plain(secret)) => http.signed_with(&secret)?,
+            Some(Value::Sealed(secret)) => http.signed_with_secret(secret),
+        };
         http.with_method(stored.method)?
             .with_body(stored.body)?
             .with_timeout(stored.timeout)?

@@ -5,6 +5,7 @@
 //! to public addresses, and to others only where the operator says so.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
@@ -57,6 +58,18 @@ impl FromStr for Rule {
     }
 }
 
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(name) => f.write_str(name),
+            Self::Net(net) if net.prefix_len() == net.max_prefix_len() => {
+                write!(f, "{}", net.addr())
+            }
+            Self::Net(net) => write!(f, "{net}"),
+        }
+    }
+}
+
 impl Reach {
     /// Every address: for programs that choose their targets themselves.
     #[must_use]
@@ -85,6 +98,10 @@ impl Reach {
         match url.host() {
             Some(Host::Ipv4(address)) => self.check(&address.to_string(), address.into()),
             Some(Host::Ipv6(address)) => self.check(&address.to_string(), address.into()),
+            // What the name of a metadata service means is known without looking.
+            Some(Host::Domain(name)) if normal(name) == METADATA_NAME => {
+                self.check(name, METADATA.into())
+            }
             Some(Host::Domain(name)) if is_local(&normal(name)) && !self.allows_host(name) => {
                 Err(OutOfReach { host: name.into() })
             }
@@ -142,10 +159,15 @@ fn embedded(address: IpAddr) -> IpAddr {
     }
 }
 
+/// Where most clouds tell machines about themselves.
+const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
+/// What one of them calls it.
+const METADATA_NAME: &str = "metadata.google.internal";
+
 /// Where clouds tell machines about themselves, with their credentials.
 fn is_metadata(address: IpAddr) -> bool {
     const V4: [Ipv4Addr; 4] = [
-        Ipv4Addr::new(169, 254, 169, 254),
+        METADATA,
         Ipv4Addr::new(169, 254, 170, 2),
         Ipv4Addr::new(100, 100, 100, 200),
         Ipv4Addr::new(192, 0, 0, 192),
@@ -330,6 +352,9 @@ mod tests {
                 .is_err()
         );
         assert!(admits(&reach(&["169.254.169.254"]), metadata));
+        let name = "http://Metadata.Google.Internal./computeMetadata/v1/";
+        assert!(!admits(&reach(&["0.0.0.0/0", "metadata.google.internal"]), name));
+        assert!(admits(&reach(&["169.254.169.254"]), name));
         assert!(!admits(&reach(&["::/0"]), "http://[fd00:ec2::254]/"));
         assert!(admits(&Reach::everything(), metadata), "a program knows what it does");
     }
@@ -341,5 +366,19 @@ mod tests {
             assert!(refused.contains("billing.internal"), "{text:?}: {refused}");
         }
         assert_eq!("[::1]".parse(), Ok(Rule::Net("::1/128".parse().unwrap())));
+    }
+
+    #[test]
+    fn a_rule_is_written_as_it_is_read() {
+        for (given, written) in [
+            ("10.1.2.3/8", "10.0.0.0/8"),
+            ("[::1]", "::1"),
+            ("127.0.0.1/32", "127.0.0.1"),
+            ("Billing.Internal.", "billing.internal"),
+        ] {
+            let rule: Rule = given.parse().unwrap();
+            assert_eq!(rule.to_string(), written);
+            assert_eq!(written.parse(), Ok(rule));
+        }
     }
 }

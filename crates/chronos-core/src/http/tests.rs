@@ -162,7 +162,7 @@ fn headers_that_could_split_or_frame_a_request_are_refused() {
         assert!(text.contains(name) && text.contains("set by the scheduler"), "{text}");
     }
     let http = good().with_header("X-Note", "tabs\tand \"quotes\"").unwrap();
-    assert_eq!(http.headers()[0].value(), "tabs\tand \"quotes\"");
+    assert_eq!(http.headers()[0].value().plain(), Some("tabs\tand \"quotes\""));
     assert!(http.with_header("User-Agent", "mine").unwrap().with_header("Cookie", "a=b").is_ok());
 }
 
@@ -181,6 +181,32 @@ fn headers_are_bounded_one_by_one_and_together() {
         full = full.with_header("X-Long", &"v".repeat(room)).unwrap();
     }
     assert_eq!(refused_field(full.with_header("X", "")), "headers");
+}
+
+#[test]
+fn sealed_values_are_kept_and_never_shown() {
+    let sealed = || Sealed::new("hunter2");
+    let http = good().with_secret_header("Authorization", sealed()).unwrap();
+    let http = http.signed_with_secret(sealed());
+    assert_eq!(http.headers()[0].value().sealed().map(Sealed::as_str), Some("hunter2"));
+    assert!(!format!("{http:?}").contains("hunter2"), "{http:?}");
+    let bytes = postcard::to_stdvec(&http).unwrap();
+    assert_eq!(postcard::from_bytes::<Http>(&bytes).unwrap(), http);
+    assert_eq!(refused_field(good().with_secret_header("Host", sealed())), "headers");
+    let long = Sealed::new(&"x".repeat(4 * Http::MAX_HEADER));
+    assert_eq!(refused_field(good().with_secret_header("X-Long", long)), "headers");
+}
+
+#[test]
+fn a_signing_secret_holds_a_key_of_a_fair_length() {
+    let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+    assert_eq!(signing_key(secret).unwrap().len(), 24);
+    assert!(!format!("{:?}", good().signed_with(secret).unwrap()).contains("C2FV"));
+    for secret in ["", "C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_", "whsec_aGk=", "whsec_$$$"] {
+        let text = text(good().signed_with(secret));
+        assert!(text.starts_with("signing_secret is not accepted: "), "{text}");
+        assert!(text.contains("24 to 64 random bytes"), "{text}");
+    }
 }
 
 #[test]
@@ -210,7 +236,7 @@ fn a_damaged_record_cannot_smuggle_in_what_is_refused() {
     for (from, to) in [
         ("https://example.com", "gopher://example.com"),
         ("X-Note", "Host"),
-        ("value", r"v\r\nX-Evil: 1"),
+        ("\"value\"}", r#""v\r\nX-Evil: 1"}"#),
         ("\"secs\":30", "\"secs\":0"),
         ("\"body\":[]", "\"body\":[1]"),
         ("\"expected\":[]", "\"expected\":[7]"),

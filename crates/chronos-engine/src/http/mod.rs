@@ -2,10 +2,12 @@
 
 mod answer;
 mod hosts;
+mod keyring;
 mod request;
 mod resolver;
+mod signature;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chronos_core::Http;
@@ -23,6 +25,7 @@ use crate::clock::Clock;
 use crate::handler::{Handler, JobContext};
 use answer::Body;
 use hosts::Hosts;
+pub use keyring::{KeyError, Keyring, Purpose};
 use resolver::Resolver;
 
 /// A host that takes no connection for this long is not there.
@@ -49,6 +52,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// | `Chronos-Scheduled-For` | the slot |
 /// | `traceparent` | a trace of the slot, whose id is the idempotency key, with a span of the attempt |
 ///
+/// A target with a signing secret is also sent `webhook-id` (the idempotency key), `webhook-timestamp`
+/// and `webhook-signature`, as Standard Webhooks 1.0.0 has them.
+///
 /// Requests go to no address out of [`Reach`], whatever a name is said to mean. Redirects are not
 /// followed, proxies in the environment are not used, and nothing is decompressed.
 /// Network errors, timeouts and the statuses 408, 425, 429 and 5xx may pass and are retried, no
@@ -62,6 +68,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     reach: Arc<Reach>,
     hosts: Hosts,
+    keyring: OnceLock<Arc<dyn Keyring>>,
     /// By how long they wait for a connection, each made for the first request that needs it: they
     /// read the certificates of the system.
     clients: Mutex<FxHashMap<Duration, Result<Client, Failure>>>,
@@ -84,7 +91,21 @@ impl Caller {
     pub fn with_limit(clock: Arc<dyn Clock>, reach: Reach, requests_per_host: usize) -> Self {
         let hosts = Hosts::new(requests_per_host.max(1));
         let reach = Arc::new(reach);
-        Self(Arc::new(Inner { clock, reach, hosts, clients: Mutex::default() }))
+        let (keyring, clients) = (OnceLock::new(), Mutex::default());
+        Self(Arc::new(Inner { clock, reach, hosts, keyring, clients }))
+    }
+
+    /// The same caller, which opens secrets with this keyring; the first one that it is given counts.
+    #[must_use]
+    pub fn with_keyring(self, keyring: Arc<dyn Keyring>) -> Self {
+        let _ = self.0.keyring.set(keyring);
+        self
+    }
+
+    /// What secrets are opened with, if anything.
+    #[must_use]
+    pub fn keyring(&self) -> Option<&Arc<dyn Keyring>> {
+        self.0.keyring.get()
     }
 }
 
@@ -126,8 +147,10 @@ impl Inner {
         let checked = self.reach.check_url(http.url());
         checked.map_err(|refused| Failure::permanent(&refused.to_string()))?;
         let client = self.client(http.connect_timeout().unwrap_or(CONNECT_TIMEOUT))?;
-        let request = request::build(&client, http, context)?;
         let _room = self.hosts.enter(http.url()).await;
+        let keyring = self.keyring.get().map(|keyring| &**keyring);
+        // Signed when it is sent: whoever verifies it compares clocks.
+        let request = request::build(&client, http, context, keyring, self.clock.now())?;
         let began = self.clock.monotonic();
         let sent = client.execute(request);
         let sent = match http.first_byte_timeout() {

@@ -2,47 +2,87 @@
 
 use std::fmt::Display;
 
-use chronos_core::Http;
 use chronos_core::execution::Failure;
+use chronos_core::http::{Value, signing_key};
+use chronos_core::{Http, Timestamp};
 use reqwest::header::{
-    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderName, InvalidHeaderValue,
-    USER_AGENT,
+    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, USER_AGENT,
 };
 use reqwest::{Client, Request};
+use tracing::warn;
 
-use super::answer;
+use super::keyring::{KeyError, Keyring, Purpose};
+use super::{answer, signature};
 use crate::handler::JobContext;
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("chronos/", env!("CARGO_PKG_VERSION")));
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The request of this target for this run.
+/// The request of this target for this run, whose secrets the keyring opens.
 pub(super) fn build(
     client: &Client,
     http: &Http,
     context: &JobContext,
+    keyring: Option<&dyn Keyring>,
+    now: Timestamp,
 ) -> Result<Request, Failure> {
-    let unsendable = |problem: &dyn Display| {
-        Failure::permanent(&format!("the request cannot be sent: {problem}"))
-    };
-    let method = http.method().as_str().parse().map_err(|error| unsendable(&error))?;
-    let mut headers = asked_for(http).map_err(|error| unsendable(&error))?;
-    describe(&mut headers, context).map_err(|error| unsendable(&error))?;
+    let secrets = Secrets { context, keyring };
+    let method = http.method().as_str().parse().map_err(unsendable)?;
+    let mut headers = asked_for(http, &secrets)?;
+    describe(&mut headers, context).map_err(unsendable)?;
+    if let Some(secret) = http.signing() {
+        let secret = secrets.open(Purpose::Signing, secret)?;
+        let key = signing_key(&secret).map_err(unsendable)?;
+        sign(&mut headers, &key, http, context, now).map_err(unsendable)?;
+    }
     let mut request =
         client.request(method, http.url().clone()).headers(headers).timeout(http.timeout());
     if !http.body().is_empty() {
         request = request.body(http.body().to_vec());
     }
-    request.build().map_err(|error| unsendable(&answer::root(&error)))
+    request.build().map_err(|error| unsendable(answer::root(&error)))
+}
+
+fn unsendable(problem: impl Display) -> Failure {
+    Failure::permanent(&format!("the request cannot be sent: {problem}"))
+}
+
+/// The way to what a run's request must not show.
+struct Secrets<'a> {
+    context: &'a JobContext,
+    keyring: Option<&'a dyn Keyring>,
+}
+
+impl Secrets<'_> {
+    /// What the value says.
+    fn open(&self, purpose: Purpose<'_>, value: &Value) -> Result<String, Failure> {
+        let sealed = match value {
+            Value::Plain(text) => return Ok(text.to_string()),
+            Value::Sealed(sealed) => sealed,
+        };
+        let keyring = self.keyring.ok_or(KeyError::NoKey);
+        let opened =
+            keyring.and_then(|keyring| keyring.open(self.context.job_id(), purpose, sealed));
+        opened.map_err(|error| {
+            warn!(job = self.context.job_name(), %error, "Secret not opened");
+            let what = match purpose {
+                Purpose::Header(name) => format!("the secret header {name}"),
+                Purpose::Signing => "the signing secret".into(),
+            };
+            // The next attempt may be made by a node that has the key.
+            Failure::transient(&format!("{what} cannot be opened: {error}"))
+        })
+    }
 }
 
 /// The user's headers, and the usual ones that the user left out.
-fn asked_for(http: &Http) -> Result<HeaderMap, BadHeader> {
+fn asked_for(http: &Http, secrets: &Secrets<'_>) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
     for header in http.headers() {
-        let mut value: HeaderValue = header.value().parse()?;
+        let value = secrets.open(Purpose::Header(header.name()), header.value())?;
+        let mut value: HeaderValue = value.parse().map_err(unsendable)?;
         value.set_sensitive(true);
-        headers.append(header.name().parse::<HeaderName>()?, value);
+        headers.append(header.name().parse::<HeaderName>().map_err(unsendable)?, value);
     }
     headers.entry(USER_AGENT).or_insert(AGENT);
     if !http.body().is_empty() {
@@ -52,7 +92,7 @@ fn asked_for(http: &Http) -> Result<HeaderMap, BadHeader> {
 }
 
 /// Says which run it is.
-fn describe(headers: &mut HeaderMap, context: &JobContext) -> Result<(), BadHeader> {
+fn describe(headers: &mut HeaderMap, context: &JobContext) -> Result<(), InvalidHeaderValue> {
     let about = [
         ("idempotency-key", context.idempotency_key()),
         ("chronos-execution-id", context.execution_id().to_string()),
@@ -60,11 +100,34 @@ fn describe(headers: &mut HeaderMap, context: &JobContext) -> Result<(), BadHead
         ("chronos-fence", context.fence().0.to_string()),
         ("chronos-job", context.job_id().to_string()),
         ("traceparent", trace(context)),
-        (
-            "chronos-scheduled-for",
-            chronos_core::Timestamp::from(context.scheduled_for()).to_string(),
-        ),
+        ("chronos-scheduled-for", Timestamp::from(context.scheduled_for()).to_string()),
     ];
+    insert(headers, about)
+}
+
+/// Signs the body. The id stays the same when a slot is tried again, so that whoever has acted on it
+/// can tell; the time is that of the attempt.
+fn sign(
+    headers: &mut HeaderMap,
+    key: &[u8],
+    http: &Http,
+    context: &JobContext,
+    now: Timestamp,
+) -> Result<(), InvalidHeaderValue> {
+    let (id, seconds) = (context.idempotency_key(), now.as_secs());
+    let signature = signature::sign(key, &id, seconds, http.body());
+    let about = [
+        ("webhook-id", id),
+        ("webhook-timestamp", seconds.to_string()),
+        ("webhook-signature", signature),
+    ];
+    insert(headers, about)
+}
+
+fn insert<const N: usize>(
+    headers: &mut HeaderMap,
+    about: [(&'static str, String); N],
+) -> Result<(), InvalidHeaderValue> {
     for (name, value) in about {
         headers.insert(HeaderName::from_static(name), value.try_into()?);
     }
@@ -78,13 +141,4 @@ fn trace(context: &JobContext) -> String {
     // The middle of the id tells attempts apart; it begins with the slot and ends with the job.
     let span = &attempt[12..28];
     format!("00-{trace}-{span}-01")
-}
-
-/// A header that the client refuses although the target accepted it.
-#[derive(Debug, thiserror::Error)]
-enum BadHeader {
-    #[error(transparent)]
-    Name(#[from] InvalidHeaderName),
-    #[error(transparent)]
-    Value(#[from] InvalidHeaderValue),
 }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::clock::Clock;
 use crate::handler::Handler;
 #[cfg(feature = "http")]
-use crate::http::Caller;
+use crate::http::{Caller, Keyring};
 use crate::run::Handlers;
 
 /// The closures of this program, by the names of their jobs, and what serves jobs without one.
@@ -47,6 +47,18 @@ impl Closures {
     #[cfg(feature = "http")]
     pub(super) fn caller(&self) -> Arc<dyn Handler> {
         self.caller.clone()
+    }
+
+    /// What opens the secrets of http targets, once it is set.
+    #[cfg(feature = "http")]
+    pub(super) fn keyring(&self) -> Option<&Arc<dyn Keyring>> {
+        self.caller.keyring()
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn set_keyring(&self, keyring: Arc<dyn Keyring>) {
+        // A caller and its clones share one keyring.
+        let _ = Caller::clone(&self.caller).with_keyring(keyring);
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Jobs> {

@@ -144,6 +144,21 @@ impl SchedulerService {
         })
     }
 
+    /// The same scheduler, whose http jobs have secrets that this keyring opens.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn with_keyring(self, keyring: Arc<dyn crate::http::Keyring>) -> Self {
+        self.closures.set_keyring(keyring);
+        self
+    }
+
+    /// What seals and opens the secrets of http jobs, if there is such a thing.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn keyring(&self) -> Option<&dyn crate::http::Keyring> {
+        self.closures.keyring().map(|keyring| &**keyring)
+    }
+
     /// What every job did last and does next.
     #[must_use]
     pub fn registry(&self) -> &Arc<JobRegistry> {

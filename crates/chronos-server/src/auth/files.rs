@@ -3,7 +3,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -53,6 +53,15 @@ pub(super) fn key(named: Option<&Path>, directory: Option<&Path>) -> Result<Vec<
         }
         Err(error) => Err(refused(format!("cannot be read: {error}"))),
     }
+}
+
+/// Makes the directory, unless it is there: a node on a shared database keeps nothing else in it.
+pub(super) fn make(directory: &Path) -> Result<(), Error> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| {
+        let problem = format!("cannot be made: {error}");
+        Error { field: "data_dir", path: directory.into(), problem }
+    })
 }
 
 /// Puts a new token into the directory for whoever can read it, with the address that it is for.

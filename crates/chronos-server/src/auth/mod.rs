@@ -81,6 +81,9 @@ impl Auth {
         directory: Option<&Path>,
         address: SocketAddr,
     ) -> Result<Self, Error> {
+        if let Some(directory) = directory {
+            files::make(directory)?;
+        }
         let key = files::key(config.key_file.as_deref(), directory)?;
         let local =
             directory.map(|directory| files::write_local(directory, address)).transpose()?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 /// No duration of the configuration is longer than this: a year.
 pub(super) const MOST_SECONDS: u64 = 31_536_000;
@@ -33,6 +33,8 @@ pub(super) enum Kind {
     Number,
     /// True or false.
     Switch,
+    /// Several texts, with commas between them where they come in one; its flag may come again.
+    List,
 }
 
 macro_rules! keys {
@@ -110,6 +112,12 @@ keys! {
         "The file with the key that signs tokens, shared by the nodes of a cluster \
          [default: auth.key in the data directory]",
         "the path of a file of 32 bytes or more that only its owner can read";
+    "allow_targets" "CHRONOS_ALLOW_TARGETS" "allow-target" "HOST|CIDR" List:
+        "What http jobs may call although it is not public: a host, an address or a network; may be repeated",
+        "hosts such as billing.internal, addresses, or networks such as 10.0.0.0/8";
+    "secret_key_file" "CHRONOS_SECRET_KEY_FILE" "secret-key-file" "FILE" Text:
+        "The key that secrets of jobs are sealed with [default: secret.key in the data directory]",
+        "a path";
     "log" "CHRONOS_LOG" "log" "FILTER" Text:
         "What is logged: a level, or a filter such as info,chronos_engine=debug",
         "error, warn, info, debug, trace, off, or a filter such as info,chronos_engine=debug";
@@ -135,6 +143,10 @@ impl clap::Args for Flags {
     fn augment_args(command: Command) -> Command {
         command.args(KEYS.iter().map(|key| {
             let arg = Arg::new(key.name).long(key.flag).value_name(key.value).help(key.help);
+            let arg = match key.kind {
+                Kind::List => arg.action(ArgAction::Append),
+                Kind::Text | Kind::Number | Kind::Switch => arg,
+            };
             // A value that begins with a dash is a mistake to be named, not another flag.
             arg.allow_hyphen_values(key.kind == Kind::Number)
         }))
@@ -154,8 +166,9 @@ impl FromArgMatches for Flags {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for key in KEYS {
-            if let Some(value) = matches.get_one::<String>(key.name) {
-                self.0.insert(key.name, value.clone());
+            if let Some(values) = matches.get_many::<String>(key.name) {
+                let values: Vec<&str> = values.map(String::as_str).collect();
+                self.0.insert(key.name, values.join(","));
             }
         }
         Ok(())

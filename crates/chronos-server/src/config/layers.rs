@@ -147,6 +147,10 @@ fn typed(key: &Key, text: &str) -> Value {
         KeyKind::Text => None,
         KeyKind::Number => text.parse::<u64>().ok().map(Value::from),
         KeyKind::Switch => text.parse::<bool>().ok().map(Value::from),
+        KeyKind::List => {
+            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+            Some(parts.map(Value::from).collect::<Vec<_>>().into())
+        }
     };
     value.unwrap_or_else(|| Value::from(text))
 }

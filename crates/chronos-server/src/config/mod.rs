@@ -5,6 +5,7 @@ mod defaults;
 mod key;
 mod layers;
 mod roles;
+mod targets;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,6 +13,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::schedule::{Cron, Zone};
 use chronos_engine::{CompactionJobConfig, SchedulerConfig};
 use chronos_store::{Engine, PostgresConfig, StoreUrl};
@@ -27,6 +29,7 @@ pub use defaults::{data_dir, node};
 pub use key::{Flags, KEYS, Key};
 pub use layers::{Error, InForce, load};
 pub use roles::NodeRoles;
+pub use targets::AllowedTarget;
 
 /// How `chronos serve` works: every key of `chronos.toml`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +75,10 @@ pub struct Config {
     /// The file with the key that signs tokens; one in the data directory if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_key_file: Option<PathBuf>,
+    /// What http jobs may call although it is not public.
+    pub allow_targets: Vec<AllowedTarget>,
+    /// The key that secrets of jobs are sealed with; by default one in the data directory.
+    pub secret_key_file: Option<PathBuf>,
     /// What is logged: a level, or a filter such as `info,chronos_engine=debug`.
     pub log: String,
     /// How log lines look.
@@ -146,6 +153,8 @@ impl Config {
             history_per_job: scheduler.history_per_job,
             open_signup: false,
             auth_key_file: None,
+            allow_targets: Vec::new(),
+            secret_key_file: None,
             log: "info".into(),
             log_format: LogFormat::Auto,
             compaction_cron: compaction.cron,
@@ -170,8 +179,10 @@ impl Config {
             node: Some(self.node.clone()),
             lease: Duration::from_secs(self.lease_secs),
             heartbeat: Duration::from_secs(self.heartbeat_secs),
+            reach: Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone())),
             ..SchedulerConfig::default()
         };
+        serve.secret_key_file.clone_from(&self.secret_key_file);
         serve.database = self.database();
         serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
         serve.auth =

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::store::Roles;
 use chronos_engine::SchedulerConfig;
 use chronos_store::{PostgresConfig, StoreUrl};
@@ -22,9 +23,12 @@ pub struct ServeConfig {
     pub store: StoreUrl,
     /// The database that it shares with other nodes, in place of a store of its own.
     pub database: Option<PostgresConfig>,
+    /// The key that secrets of jobs are sealed with; by default `secret.key` beside the store's files.
+    pub secret_key_file: Option<PathBuf>,
     /// How far this machine's clock may be off the database's before it takes on no work.
     pub max_clock_skew: Duration,
-    /// How its scheduler works. One that does not answer requests still tells how it is.
+    /// How its scheduler works; unless told otherwise, its jobs call public addresses alone. One that does
+    /// not answer requests still tells how it is.
     pub scheduler: SchedulerConfig,
     /// What it accepts of those who connect.
     pub limits: Limits,
@@ -49,8 +53,13 @@ impl ServeConfig {
             data_dir: data_dir.into(),
             store: StoreUrl::Memory,
             database: None,
+            secret_key_file: None,
             max_clock_skew: Self::MAX_CLOCK_SKEW,
-            scheduler: SchedulerConfig { roles, ..SchedulerConfig::default() },
+            scheduler: SchedulerConfig {
+                roles,
+                reach: Reach::public([]),
+                ..SchedulerConfig::default()
+            },
             limits: Limits::default(),
             auth: AuthConfig::default(),
         }
@@ -59,6 +68,7 @@ impl ServeConfig {
     /// Where it keeps what nobody else may read; nowhere if it keeps nothing at all.
     pub(super) fn private_dir(&self) -> Option<&Path> {
         match &self.store {
+            _ if self.database.is_some() => Some(&self.data_dir),
             StoreUrl::Memory => None,
             StoreUrl::Directory(_, path) => Some(path),
         }

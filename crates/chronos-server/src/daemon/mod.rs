@@ -26,6 +26,7 @@ use listener::Server;
 use probes::Probes;
 
 use crate::metrics::Metrics;
+pub use crate::secrets::KeyFileError;
 
 /// Why a daemon could not start.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +60,9 @@ pub enum Error {
     /// The store does not answer or cannot be written to.
     #[error(transparent)]
     Store(chronos_core::store::Error),
+    /// The key of secrets cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyFileError),
     /// The program was put together wrongly.
     #[error("the reflection service cannot read its contract: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -87,7 +91,10 @@ impl Daemon {
         let opened = store::open(&config).await?;
         let (scheduler, store) = (config.scheduler.clone(), opened.store.clone());
         let service = SchedulerService::with_store(scheduler, store, opened.clock.clone())?;
-        let service = Arc::new(service);
+        let service = Arc::new(match store::key(&config)? {
+            Some(key) => service.with_keyring(Arc::new(key)),
+            None => service,
+        });
         let timekeeper = opened.timekeeper(service.brake(), &config).await?;
         let private = config.private_dir().map(ToOwned::to_owned);
         let ServeConfig { listen, limits, auth, .. } = config;

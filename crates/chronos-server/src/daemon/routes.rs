@@ -51,13 +51,7 @@ pub(super) fn all(
     let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
     let reflection =
         Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;
-    let api = Api {
-        service: service.clone(),
-        changes,
-        metrics: metrics.clone(),
-        gate: gate.clone(),
-        auth: auth.clone(),
-    };
+    let api = Api::new(service.clone(), changes, metrics.clone(), gate.clone(), auth.clone());
     let guard = Guard { gate: gate.clone(), request_timeout: limits.request_timeout };
     let patient = Guard { gate: gate.clone(), request_timeout: limits.bulk_timeout };
     let bulk = rest::bulk_router(api.clone());

@@ -6,10 +6,11 @@ use chronos_core::Store;
 use chronos_core::account::Accounts;
 use chronos_engine::run::{Brake, Timekeeper};
 use chronos_engine::{Clock, EmbeddedStore, SharedClock, SystemClock};
-use chronos_store::{PostgresStore, Retention, Tuning};
+use chronos_store::{PostgresStore, Retention, StoreUrl, Tuning};
 use tracing::{info, warn};
 
 use super::{Error, ServeConfig};
+use crate::secrets::Key;
 
 /// A store, and the clock that decisions about it are made by.
 pub(super) struct Opened {
@@ -51,6 +52,25 @@ fn open_own(config: &ServeConfig) -> Result<EmbeddedStore, Error> {
         audit_events: None,
     };
     Ok(chronos_store::open(&config.store, retention, Tuning::default())?)
+}
+
+/// The key of secrets: in the file that is named, or beside the files of a store of its own. A store
+/// that forgets has a key that is forgotten with it; nodes that share a database share no key unless
+/// someone gives it to them.
+pub(super) fn key(config: &ServeConfig) -> Result<Option<Key>, Error> {
+    let key = match (&config.secret_key_file, &config.store) {
+        (Some(file), _) => Key::load(file)?,
+        (None, _) if config.database.is_some() => {
+            warn!("No secret_key_file: jobs of this node can have no secrets");
+            return Ok(None);
+        }
+        (None, StoreUrl::Directory(_, directory)) => {
+            Key::load_or_make(&directory.join("secret.key"))?
+        }
+        (None, StoreUrl::Memory) => return Ok(Key::random().ok()),
+    };
+    info!(key = key.id(), "Secrets are sealed");
+    Ok(Some(key))
 }
 
 impl Opened {

@@ -64,11 +64,13 @@ impl Scheduler {
         self.service.clock().now()
     }
 
-    pub(super) fn defaults(&self) -> Defaults {
+    pub(super) fn defaults(&self) -> Defaults<'_> {
         Defaults {
             zone: self.service.default_zone(),
             misfire_grace: self.service.config().misfire_grace,
             handlers: self.service.handlers(),
+            reach: &self.service.config().reach,
+            keyring: self.service.keyring(),
         }
     }
 

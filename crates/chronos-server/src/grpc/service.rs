@@ -21,6 +21,7 @@ use crate::proto::{
     ListJobsRequest, ListJobsResponse, PauseJobRequest, ResumeJobRequest, RunJobRequest,
     UpdateJobRequest, WatchExecutionsRequest,
 };
+use crate::secrets;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -45,7 +46,7 @@ impl Contract for Scheduler {
         let now = self.now();
         let owner = caller(&request)?.owner;
         let id = self.service.new_job_id();
-        let spec = self.defaults().read(request.into_inner().spec, id, now)?;
+        let spec = self.defaults().read(request.into_inner().spec, (id, None), now)?;
         let spec = JobSpec { owner, ..spec };
         let job = self.service.store().create_job(spec, now).await.map_err(status)?;
         self.metrics.job_created();
@@ -56,12 +57,13 @@ impl Contract for Scheduler {
         let caller = caller(&request)?;
         let UpdateJobRequest { job, spec, expected_version } = request.into_inner();
         let known = self.find(&caller, "job", &job).await?.spec;
-        let asked = self.defaults().read(spec, known.id, self.now())?;
+        let asked = self.defaults().read(spec, (known.id, Some(&known)), self.now())?;
         let expected = (expected_version > 0).then_some(expected_version);
         let edit = Change::Edit(Box::new(keeping_phase(asked, &known)));
         let job = self.service.amend_job(known.id, edit, expected).await.map_err(status)?;
         self.changes.tell(job.spec.id);
-        Ok(Response::new(self.told(&job).await?))
+        let dropped_secrets = secrets::dropped(&known, &job.spec);
+        Ok(Response::new(Job { dropped_secrets, ..self.told(&job).await? }))
     }
 
     async fn delete_job(&self, request: Request<DeleteJobRequest>) -> Answer<DeleteJobResponse> {

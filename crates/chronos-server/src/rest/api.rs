@@ -55,11 +55,13 @@ impl Api {
         self.service.clock().now()
     }
 
-    pub(super) fn defaults(&self) -> Defaults {
+    pub(super) fn defaults(&self) -> Defaults<'_> {
         Defaults {
             zone: self.service.default_zone(),
             misfire_grace: self.service.config().misfire_grace,
             handlers: self.service.handlers(),
+            reach: &self.service.config().reach,
+            keyring: self.service.keyring(),
         }
     }
 
@@ -144,7 +146,17 @@ impl Api {
 
     /// The answer that tells one job.
     pub(super) async fn answer(&self, job: &Job) -> Result<Response, Problem> {
+        self.answer_without(job, Vec::new()).await
+    }
+
+    /// The answer that tells one job and which of its secrets it no longer has.
+    pub(super) async fn answer_without(
+        &self,
+        job: &Job,
+        dropped: Vec<String>,
+    ) -> Result<Response, Problem> {
         let told = self.told(std::slice::from_ref(job)).await?.pop();
+        let told = told.map(|told| told.without(dropped));
         Ok(([(header::ETAG, etag(&job.spec))], Json(told)).into_response())
     }
 }

@@ -18,6 +18,7 @@ use super::wire::job::Job;
 use super::wire::spec::{NewJob, Recurs};
 use crate::auth::Caller;
 use crate::problem::{FieldError, Problem};
+use crate::secrets;
 
 const MAX_NOTE: usize = 1_000;
 
@@ -68,7 +69,7 @@ async fn make(
 ) -> Result<Response, Problem> {
     let (now, id) = (api.now(), api.service.new_job_id());
     let request = key.request(caller, &body.bytes);
-    let spec = api.defaults().read(body.value, recurs, (id, &caller.owner), None, now);
+    let spec = api.defaults().read(body.value, recurs, (id, &caller.owner), (None, None), now);
     let (id, again) = api.create(spec.map_err(Problem::invalid)?, request, now).await?;
     let job = api.job(caller, id).await.map_err(|problem| match problem.status() {
         StatusCode::NOT_FOUND if again => gone(&format!("the job {id} that this request made")),
@@ -98,7 +99,8 @@ pub(super) async fn get(
 }
 
 /// Changes what a job is asked to do: fields that are given take the place of those that it has, null
-/// stands for the default. Schedules and targets are merged unless their type changes.
+/// stands for the default. Schedules and targets are merged unless their type changes. Secrets do not go
+/// along to another host: `dropped_secrets` names those that the job lost.
 #[utoipa::path(patch, path = "/jobs/{id}", tag = "jobs", 
     request_body(content = Object, content_type = "application/json",
         description = "Any fields of a new job, and `enabled`, which switches the job off or on",
@@ -118,10 +120,11 @@ pub(super) async fn change(
     headers: HeaderMap,
     body: Body<patch::Asked>,
 ) -> Result<Response, Problem> {
-    let job = api.job(&caller, id).await?;
-    let expected = if_match(&headers, job.spec.version)?;
-    let job = patch::apply(&api, &caller, job, body.value, expected).await?;
-    api.answer(&job).await
+    let before = api.job(&caller, id).await?;
+    let expected = if_match(&headers, before.spec.version)?;
+    let job = patch::apply(&api, &caller, before.clone(), body.value, expected).await?;
+    let dropped = secrets::dropped(&before.spec, &job.spec);
+    api.answer_without(&job, dropped).await
 }
 
 /// The version that must not have changed, if one is named.

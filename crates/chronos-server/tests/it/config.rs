@@ -107,6 +107,32 @@ fn whether_anyone_may_sign_up_is_said_alike_everywhere() {
 }
 
 #[test]
+fn a_list_is_written_with_commas_or_one_by_one() {
+    let list = json!(["10.0.0.0/8", "billing.internal"]);
+    let file = "allow_targets = ['10.1.2.3/8', 'Billing.Internal']";
+    let flags = ["--allow-target", "10.0.0.0/8", "--allow-target=billing.internal."];
+    for (answer, source) in [
+        (in_force(file, &[], &[]), "chronos.toml"),
+        (
+            in_force("", &[("CHRONOS_ALLOW_TARGETS", "10.0.0.0/8, billing.internal")], &[]),
+            "CHRONOS_ALLOW_TARGETS",
+        ),
+        (in_force(file, &[], &flags), "--allow-target"),
+    ] {
+        assert_eq!(answer["allow_targets"], json!({"value": list, "source": source}));
+    }
+    assert_eq!(in_force("", &[], &[])["allow_targets"]["value"], json!([]));
+    for error in [
+        refused("allow_targets = ['http://x']", &[], &[]),
+        refused("", &[("CHRONOS_ALLOW_TARGETS", "10.0.0.0/8,10.0.0.0/33")], &[]),
+        refused("", &[], &["--allow-target", "10.0.0.0/8", "--allow-target", "a b"]),
+    ] {
+        assert!(error.starts_with("error: allow_targets: "), "{error}");
+        assert!(error.contains("networks such as 10.0.0.0/8 (from "), "{error}");
+    }
+}
+
+#[test]
 fn an_unknown_key_is_refused_wherever_it_stands() {
     let error = refused("lisen = '127.0.0.1:1'", &[], &[]);
     assert!(error.starts_with("error: lisen: no such key; use one of listen, "), "{error}");

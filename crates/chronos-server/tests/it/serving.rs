@@ -26,7 +26,7 @@ impl Drop for Serving {
 /// The command line that serves this directory on a free port.
 pub(crate) fn serve(data: &Path, extra: &[&str]) -> Command {
     let directory = data.display().to_string();
-    let mut args = vec!["serve", "--data-dir", &directory];
+    let mut args = vec!["serve", "--data-dir", &directory, "--allow-target", "127.0.0.1"];
     if !extra.contains(&"--listen") {
         args.extend(["--listen", "127.0.0.1:0"]);
     }

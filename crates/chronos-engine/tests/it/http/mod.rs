@@ -10,6 +10,7 @@ mod environment;
 mod limits;
 mod reach;
 mod requests;
+mod secrets;
 mod server;
 mod service;
 mod stopping;

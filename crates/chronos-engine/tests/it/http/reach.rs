@@ -32,3 +32,18 @@ async fn this_machine_is_out_of_reach_unless_it_is_allowed() {
         assert_eq!(calling(url, &[rule]).await.run_once().await.status(), "SUCCESS", "{rule}");
     }
 }
+
+#[tokio::test]
+async fn what_is_out_of_reach_tells_nothing_about_its_ports() {
+    let open = Server::answering(Answer::ok("")).await;
+    let closed = {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        format!("http://{}/", listener.local_addr().unwrap())
+    };
+    let mut told = Vec::new();
+    for url in [&open.url("/"), &closed] {
+        told.push(lasting(&calling(url, &[]).await.run_once().await));
+    }
+    assert_eq!(told[0], told[1]);
+    assert_eq!(open.seen().requests.len(), 0);
+}

@@ -176,6 +176,11 @@ fn write_changed(
     }
     writeln!(out, "{verb} {} ({})", name(job), on_one_line(&job.id))?;
     writeln!(out, "{}; {}", on_one_line(&job.description), next_run(job, now))?;
+    if !job.dropped_secrets.is_empty() {
+        let names = job.dropped_secrets.join(", ");
+        let names = on_one_line(&names);
+        writeln!(out, "It calls another host now, and has no secrets for it: {names}")?;
+    }
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod rest;
 mod scheduler;
 mod spec;
 mod spec_flags;
+mod target;
 mod time;
 mod users;
 

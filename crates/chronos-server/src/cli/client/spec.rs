@@ -1,11 +1,10 @@
 //! A job as JSON: what `--file` reads and `--json` writes, with the names of the REST API.
 
-use std::collections::BTreeMap;
-
 use chronos_core::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(super) use super::target::Target;
 use super::time::{duration, instant, to_duration, to_instant};
 use crate::cli::Error;
 use crate::proto;
@@ -118,33 +117,6 @@ impl Schedule {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Target {
-    Http {
-        url: String,
-        #[serde(default = "post")]
-        method: String,
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        headers: BTreeMap<String, String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        timeout_seconds: Option<Seconds>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        connect_timeout_seconds: Option<Seconds>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        first_byte_timeout_seconds: Option<Seconds>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        expected_statuses: Vec<u32>,
-    },
-    Handler {
-        name: String,
-    },
-}
-
-pub(super) fn post() -> String {
-    "POST".into()
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Overlap {
@@ -246,35 +218,6 @@ impl From<Schedule> for proto::Schedule {
     }
 }
 
-impl Target {
-    fn into_proto(self, body: Vec<u8>) -> proto::Target {
-        use proto::target::Kind;
-        let wire = |seconds: Option<Seconds>| seconds.map(|seconds| to_duration(seconds.0));
-        let kind = match self {
-            Self::Http {
-                url,
-                method,
-                headers,
-                timeout_seconds,
-                connect_timeout_seconds,
-                first_byte_timeout_seconds,
-                expected_statuses,
-            } => Kind::Http(proto::Http {
-                method,
-                url,
-                headers: headers.into_iter().collect(),
-                body,
-                timeout: wire(timeout_seconds),
-                connect_timeout: wire(connect_timeout_seconds),
-                first_byte_timeout: wire(first_byte_timeout_seconds),
-                expected_statuses,
-            }),
-            Self::Handler { name } => Kind::Handler(proto::Handler { name }),
-        };
-        proto::Target { kind: Some(kind) }
-    }
-}
-
 impl From<&proto::JobSpec> for Spec {
     fn from(wire: &proto::JobSpec) -> Self {
         let seconds = |wire: &Option<_>| duration(wire.as_ref()).map(Seconds);
@@ -343,26 +286,13 @@ impl Spec {
     }
 
     fn set_target(&mut self, kind: Option<&proto::target::Kind>) {
-        use proto::target::Kind;
-        self.target = kind.map(|kind| match kind {
-            Kind::Http(http) => {
-                self.payload = payload(&http.body);
-                if self.payload.is_none() && !http.body.is_empty() {
-                    self.raw_payload = Some(http.body.clone());
-                }
-                Target::Http {
-                    url: http.url.clone(),
-                    method: http.method.clone(),
-                    headers: http.headers.clone().into_iter().collect(),
-                    timeout_seconds: duration(http.timeout.as_ref()).map(Seconds),
-                    connect_timeout_seconds: duration(http.connect_timeout.as_ref()).map(Seconds),
-                    first_byte_timeout_seconds: duration(http.first_byte_timeout.as_ref())
-                        .map(Seconds),
-                    expected_statuses: http.expected_statuses.clone(),
-                }
+        if let Some(proto::target::Kind::Http(http)) = kind {
+            self.payload = payload(&http.body);
+            if self.payload.is_none() && !http.body.is_empty() {
+                self.raw_payload = Some(http.body.clone());
             }
-            Kind::Handler(handler) => Target::Handler { name: handler.name.clone() },
-        });
+        }
+        self.target = kind.map(Target::from);
     }
 
     fn set_overlap(&mut self, kind: Option<&overlap::Kind>) {

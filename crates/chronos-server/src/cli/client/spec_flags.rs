@@ -1,6 +1,5 @@
 //! A job as flags: each overrides what a file or the job itself says.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,8 +8,10 @@ use chronos_core::Timestamp;
 use chronos_core::schedule::Zone;
 use clap::ArgGroup;
 
-use super::spec::{CatchUp, Overlap, Schedule, Seconds, Spec, Target, post};
+use super::spec::{CatchUp, Overlap, Schedule, Seconds, Spec, Target};
+use super::target::post;
 use crate::cli::{Error, args};
+use crate::secrets::{HeaderValue, SecretText};
 
 /// Nothing larger is read from a file or from standard input.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -66,6 +67,13 @@ pub(super) struct SpecFlags {
     /// A header of the request, such as "Authorization: Bearer …"; may be repeated
     #[arg(long, value_name = "NAME:VALUE", value_parser = header, help_heading = "What")]
     header: Vec<(String, String)>,
+    /// A header whose value is stored encrypted and shown to nobody; NAME:@FILE reads a file, NAME:@-
+    /// standard input
+    #[arg(long, value_name = "NAME:VALUE", value_parser = header, help_heading = "What")]
+    secret_header: Vec<(String, String)>,
+    /// Sign requests as Standard Webhooks has it, with whsec_…; @FILE reads a file, @- standard input
+    #[arg(long, value_name = "SECRET", help_heading = "What")]
+    signing_secret: Option<String>,
     /// The body of the request; @FILE reads a file, @- standard input
     #[arg(long, value_name = "TEXT", help_heading = "What")]
     body: Option<String>,
@@ -183,24 +191,23 @@ impl SpecFlags {
             _ => None,
         };
         if let Some((method, url)) = called {
-            spec.target = Some(Target::Http {
-                url,
-                method,
-                headers: BTreeMap::new(),
-                timeout_seconds: None,
-                connect_timeout_seconds: None,
-                first_byte_timeout_seconds: None,
-                expected_statuses: Vec::new(),
-            });
+            spec.target = Some(Target::http(method, url));
         }
         let body = self.read_body()?;
-        if let Some(Target::Http { headers, timeout_seconds, expected_statuses, .. }) =
-            &mut spec.target
+        let (given, signing) = self.read_secrets()?;
+        if let Some(Target::Http {
+            headers,
+            signing_secret,
+            timeout_seconds,
+            expected_statuses,
+            ..
+        }) = &mut spec.target
         {
-            for (name, value) in &self.header {
-                headers.retain(|known, _| !known.eq_ignore_ascii_case(name));
-                headers.insert(name.clone(), value.clone());
+            for (name, value) in given {
+                headers.retain(|known, _| !known.eq_ignore_ascii_case(&name));
+                headers.insert(name, value);
             }
+            *signing_secret = signing.or(signing_secret.take());
             *timeout_seconds = self.timeout.map(Seconds).or(*timeout_seconds);
             if !self.expect.is_empty() {
                 expected_statuses.clone_from(&self.expect);
@@ -212,6 +219,8 @@ impl SpecFlags {
         }
         let given = [
             ("--header", !self.header.is_empty()),
+            ("--secret-header", !self.secret_header.is_empty()),
+            ("--signing-secret", signing.is_some()),
             ("--body", body.is_some()),
             ("--timeout", self.timeout.is_some()),
             ("--expect", !self.expect.is_empty()),
@@ -220,6 +229,20 @@ impl SpecFlags {
             Some((flag, _)) => Err(Error::input(flag, &"only for --url and --http")),
             None => Ok(()),
         }
+    }
+
+    /// The headers, and what requests are signed with.
+    fn read_secrets(&self) -> Result<(Vec<(String, HeaderValue)>, Option<SecretText>), Error> {
+        let plain = self.header.iter().cloned();
+        let mut headers: Vec<(String, HeaderValue)> =
+            plain.map(|(name, value)| (name, HeaderValue::Plain(value))).collect();
+        for (name, value) in &self.secret_header {
+            let secret = read_secret("--secret-header", value)?;
+            headers.push((name.clone(), HeaderValue::Secret { secret }));
+        }
+        let signing = self.signing_secret.as_deref();
+        let signing = signing.map(|text| read_secret("--signing-secret", text)).transpose()?;
+        Ok((headers, signing.map(SecretText)))
     }
 
     fn read_body(&self) -> Result<Option<Vec<u8>>, Error> {
@@ -275,10 +298,20 @@ fn read(flag: &'static str, file: &Path) -> Result<Vec<u8>, Error> {
     Err(Error::input(flag, &format!("cannot read {}: {problem}", file.display())))
 }
 
+/// A secret as it is typed or, better kept out of a shell's history, in the file after an at sign.
+fn read_secret(flag: &'static str, text: &str) -> Result<String, Error> {
+    let Some(file) = text.strip_prefix('@') else {
+        return Ok(text.into());
+    };
+    let bytes = read(flag, Path::new(file))?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::input(flag, &"the file is no text"))?;
+    Ok(text.trim_end_matches(['\r', '\n']).into())
+}
+
 fn header(text: &str) -> Result<(String, String), String> {
     let header = text.split_once(':').filter(|(name, _)| !name.trim().is_empty());
     let header = header.map(|(name, value)| (name.trim().into(), value.trim().into()));
-    header.ok_or_else(|| format!("\"{text}\" is not accepted; use NAME:VALUE"))
+    header.ok_or_else(|| "it is not accepted; use NAME:VALUE".to_owned())
 }
 
 fn overlap(text: &str) -> Result<(Overlap, Option<u32>), String> {

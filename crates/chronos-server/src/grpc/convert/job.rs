@@ -64,6 +64,7 @@ pub(crate) fn job(job: &Job, activity: Activity) -> proto::Job {
         failed_in_a_row: tally.failed_in_a_row,
         running: activity.running,
         waiting: activity.waiting,
+        dropped_secrets: Vec::new(),
     }
 }
 

@@ -3,47 +3,56 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::policy::{OverlapPolicy, Priority, retry};
 use chronos_core::schedule::Zone;
 use chronos_core::{JobId, JobSpec, Timestamp};
+use chronos_engine::http::Keyring;
 
 use super::time::{duration, span};
 use super::{policy, schedule, target};
 use crate::grpc::refusal::Refusal;
 use crate::proto;
+use crate::secrets::Safe;
 
 /// What a spec takes from the scheduler that it is for.
-pub(crate) struct Defaults {
+pub(crate) struct Defaults<'a> {
     pub(crate) zone: Zone,
     pub(crate) misfire_grace: Duration,
     pub(crate) handlers: Vec<Arc<str>>,
+    /// Where http targets may be.
+    pub(crate) reach: &'a Reach,
+    /// What their secrets are sealed with.
+    pub(crate) keyring: Option<&'a dyn Keyring>,
 }
 
-impl Defaults {
-    /// The spec that was asked for, as a job of this id made at `now`.
+impl Defaults<'_> {
+    /// The spec that was asked for, as a job of this id made at `now`; `before` is what it asks for
+    /// until now.
     pub(crate) fn read(
         &self,
         asked: Option<proto::JobSpec>,
-        id: JobId,
+        (id, before): (JobId, Option<&JobSpec>),
         now: Timestamp,
     ) -> Result<JobSpec, Refusal> {
         let asked = asked.ok_or_else(|| Refusal::missing("spec", "a job's spec"))?;
-        self.read_fields(asked, id, now).map_err(|refusal| refusal.within("spec"))
+        self.read_fields(asked, (id, before), now).map_err(|refusal| refusal.within("spec"))
     }
 
     fn read_fields(
         &self,
         asked: proto::JobSpec,
-        id: JobId,
+        (id, before): (JobId, Option<&JobSpec>),
         now: Timestamp,
     ) -> Result<JobSpec, Refusal> {
         let accepted = "a schedule with cron, interval or one_shot";
         let sent = asked.schedule.ok_or_else(|| Refusal::missing("schedule", accepted))?;
         let schedule = schedule::read(sent, self.zone, now);
         let schedule = schedule.map_err(|refusal| refusal.within("schedule"))?;
+        let safe = Safe { keyring: self.keyring, job: id, before };
         let accepted = "a target with http or handler";
         let sent = asked.target.ok_or_else(|| Refusal::missing("target", accepted))?;
-        let target = target::read(sent, &self.handlers);
+        let target = target::read(sent, &self.handlers, self.reach, safe);
         let target = target.map_err(|refusal| refusal.within("target"))?;
         let spec = JobSpec::new(id, &asked.name, schedule, now);
         let catch_up = match asked.catch_up_policy.and_then(|policy| policy.kind) {

@@ -4,20 +4,28 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use chronos_core::Error;
-use chronos_core::http::{Http, Method};
+use chronos_core::http::{Http, Method, Reach};
 use chronos_core::job::Target;
 
 use super::time::{duration, span};
 use crate::grpc::refusal::Refusal;
 use crate::proto;
 use crate::proto::target::Kind;
+use crate::reach;
+use crate::secrets::{self, HeaderValue, MASK, Safe};
 
-/// The target that was asked for; `handlers` are the names that a handler may have.
-pub(crate) fn read(asked: proto::Target, handlers: &[Arc<str>]) -> Result<Target, Refusal> {
+/// The target that was asked for; `handlers` are the names that a handler may have, and requests go
+/// no further than `reach`.
+pub(crate) fn read(
+    asked: proto::Target,
+    handlers: &[Arc<str>],
+    reach: &Reach,
+    safe: Safe<'_>,
+) -> Result<Target, Refusal> {
     match asked.kind.ok_or_else(|| Refusal::missing("kind", "http or handler"))? {
         Kind::Handler(handler) => self::handler(&handler.name, handlers),
         Kind::Http(http) => {
-            let http = self::http(http).map_err(|refusal| refusal.within("http"))?;
+            let http = self::http(http, reach, safe).map_err(|refusal| refusal.within("http"))?;
             Ok(http.into())
         }
     }
@@ -36,15 +44,22 @@ fn handler(name: &str, handlers: &[Arc<str>]) -> Result<Target, Refusal> {
     Err(Refusal::of("handler.name", problem))
 }
 
-fn http(asked: proto::Http) -> Result<Http, Refusal> {
+fn http(asked: proto::Http, reach: &Reach, safe: Safe<'_>) -> Result<Http, Refusal> {
     let mut http = Http::new(&asked.url).map_err(refused)?;
+    reach::check(reach, &http).map_err(|problem| Refusal::of("url", problem))?;
     if !asked.method.is_empty() {
         let method = Method::parse(&asked.method).map_err(refused)?;
         http = http.with_method(method).map_err(refused)?;
     }
     // A map has no order of its own, and the same request must always be the same job.
     for (name, value) in BTreeMap::from_iter(asked.headers) {
-        http = http.with_header(&name, &value).map_err(refused)?;
+        http = safe.header(http, &name, &HeaderValue::Plain(value)).map_err(refused)?;
+    }
+    for (name, secret) in BTreeMap::from_iter(asked.secret_headers) {
+        http = safe.header(http, &name, &HeaderValue::Secret { secret }).map_err(refused)?;
+    }
+    if !asked.signing_secret.is_empty() {
+        http = safe.signed(http, &asked.signing_secret).map_err(refused)?;
     }
     if let Some(timeout) = asked.timeout {
         http = http.with_timeout(span("timeout", timeout)?).map_err(refused)?;
@@ -70,14 +85,12 @@ fn refused(error: Error) -> Refusal {
 
 impl From<&Http> for proto::Http {
     fn from(http: &Http) -> Self {
-        let mut headers: HashMap<String, String> = HashMap::new();
-        for header in http.headers() {
-            // HTTP reads a header that comes twice as one whose values are joined.
-            let value = headers.entry(header.name().into()).or_default();
-            if !value.is_empty() {
-                value.push_str(", ");
-            }
-            value.push_str(header.value());
+        let (mut headers, mut secret_headers) = (HashMap::new(), HashMap::new());
+        for (name, value) in secrets::told(http) {
+            match value {
+                HeaderValue::Plain(value) => headers.insert(name, value),
+                HeaderValue::Secret { secret } => secret_headers.insert(name, secret),
+            };
         }
         Self {
             method: http.method().as_str().into(),
@@ -88,6 +101,8 @@ impl From<&Http> for proto::Http {
             expected_statuses: http.expected().iter().copied().map(u32::from).collect(),
             connect_timeout: http.connect_timeout().map(duration),
             first_byte_timeout: http.first_byte_timeout().map(duration),
+            secret_headers,
+            signing_secret: http.signing().map(|_| MASK.into()).unwrap_or_default(),
         }
     }
 }

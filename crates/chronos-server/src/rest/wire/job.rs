@@ -53,6 +53,10 @@ pub(crate) struct Job {
     /// Whether a worker has a run of it.
     picked_by_worker: bool,
     counts: Counts,
+    /// The secrets that this change took from it, because it calls another host now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    dropped_secrets: Vec<String>,
 }
 
 /// What was asked for: the fields of a new job, with everything that was left out.
@@ -157,6 +161,11 @@ impl From<&JobSpec> for Asked {
 }
 
 impl Job {
+    /// The job, which a change took these secrets from.
+    pub(crate) fn without(self, dropped_secrets: Vec<String>) -> Self {
+        Self { dropped_secrets, ..self }
+    }
+
     /// The job, of which this is alive.
     pub(crate) fn of(job: &chronos_core::Job, live: &[&Execution]) -> Self {
         let chronos_core::Job { spec, standing } = job;
@@ -186,6 +195,7 @@ impl Job {
             waiting: count(live.len() - running),
             picked_by_worker: running > 0,
             counts: tally.into(),
+            dropped_secrets: Vec::new(),
         }
     }
 }

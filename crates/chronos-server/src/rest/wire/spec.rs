@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chronos_core::http::Reach;
 use chronos_core::job::Target as JobTarget;
 use chronos_core::policy::{Priority, retry};
 use chronos_core::schedule::Zone;
 use chronos_core::{JobId, JobSpec, PolicyId, Timestamp};
+use chronos_engine::http::Keyring;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -17,6 +19,7 @@ use super::schedule::{self, Kind, Schedule};
 use super::target::{self, Target};
 use crate::problem::FieldError;
 use crate::seconds::Seconds;
+use crate::secrets::Safe;
 
 /// A job to be made.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -95,28 +98,33 @@ pub(crate) enum Recurs {
 }
 
 /// What a spec takes from the scheduler that it is for.
-pub(crate) struct Defaults {
+pub(crate) struct Defaults<'a> {
     pub(crate) zone: Zone,
     pub(crate) misfire_grace: Duration,
     pub(crate) handlers: Vec<Arc<str>>,
+    /// Where http targets may be.
+    pub(crate) reach: &'a Reach,
+    /// What their secrets are sealed with.
+    pub(crate) keyring: Option<&'a dyn Keyring>,
 }
 
-impl Defaults {
-    /// The spec that is asked for, as a job of this id and owner made at `now`. `body` is what an
-    /// http target sends unless the request says otherwise.
+impl Defaults<'_> {
+    /// The spec that is asked for, as a job of this id and owner made at `now`. `before` is what the job
+    /// asks for until now, and `body` what an http target sends unless the request says otherwise.
     pub(crate) fn read(
         &self,
         asked: NewJob,
         recurs: Recurs,
         (id, owner): (JobId, &str),
-        body: Option<Vec<u8>>,
+        (before, body): (Option<&JobSpec>, Option<Vec<u8>>),
         now: Timestamp,
     ) -> Result<JobSpec, Vec<FieldError>> {
         let mut errors = Errors::default();
         let schedule = errors.note(self.schedule(asked.schedule, recurs, now));
         let given = target::body(asked.payload.as_deref(), asked.payload_base64.as_deref());
         let body = errors.note(given).flatten().or(body);
-        let target = errors.note(asked.target.read(body, &self.handlers));
+        let safe = Safe { keyring: self.keyring, job: id, before };
+        let target = errors.note(asked.target.read(body, &self.handlers, self.reach, safe));
         let (most, queued) = (asked.max_concurrent, asked.max_queued);
         let overlap = errors.note(policy::overlap(asked.overlap_policy, most, queued));
         let catch_up = errors.note(policy::catch_up(asked.catch_up_policy, asked.catch_up_max));

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chronos_core::Error;
-use chronos_core::http::{Http, Method};
+use chronos_core::http::{Http, Method, Reach};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use utoipa::ToSchema;
 
 use crate::problem::FieldError;
+use crate::reach;
 use crate::seconds::Seconds;
+use crate::secrets::{self, HeaderValue, MASK, Safe, SecretText};
 
 /// What a slot does.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -38,7 +40,12 @@ pub(crate) struct HttpTarget {
     method: String,
     /// Sent as they are; those that the connection or the scheduler sets are refused.
     #[schema(required = false)]
-    headers: BTreeMap<String, String>,
+    headers: BTreeMap<String, HeaderValue>,
+    /// Signs each request as Standard Webhooks has it: `whsec_` and 24 to 64 bytes in base64. Stored
+    /// encrypted and told as `********`, which keeps the one that the job has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")]
+    signing_secret: Option<String>,
     /// How long the request may take in all.
     #[schema(required = false, value_type = f64, default = 30, minimum = 0.001, maximum = 3600)]
     timeout_seconds: Seconds,
@@ -66,19 +73,11 @@ impl From<&chronos_core::job::Target> for Target {
 
 impl From<&Http> for HttpTarget {
     fn from(http: &Http) -> Self {
-        let mut headers: BTreeMap<String, String> = BTreeMap::new();
-        for header in http.headers() {
-            // HTTP reads a header that comes twice as one whose values are joined.
-            let value = headers.entry(header.name().into()).or_default();
-            if !value.is_empty() {
-                value.push_str(", ");
-            }
-            value.push_str(header.value());
-        }
         Self {
             url: http.url().as_str().into(),
             method: http.method().as_str().into(),
-            headers,
+            headers: secrets::told(http),
+            signing_secret: http.signing().map(|_| MASK.into()),
             timeout_seconds: http.timeout().into(),
             connect_timeout_seconds: http.connect_timeout().map(Into::into),
             first_byte_timeout_seconds: http.first_byte_timeout().map(Into::into),
@@ -138,7 +137,8 @@ pub(crate) struct Asked {
     name: Option<String>,
     url: Option<String>,
     method: Option<String>,
-    headers: Option<BTreeMap<String, String>>,
+    headers: Option<BTreeMap<String, HeaderValue>>,
+    signing_secret: Option<SecretText>,
     timeout_seconds: Option<Seconds>,
     connect_timeout_seconds: Option<Seconds>,
     first_byte_timeout_seconds: Option<Seconds>,
@@ -158,10 +158,17 @@ impl Asked {
         self,
         body: Option<Vec<u8>>,
         handlers: &[Arc<str>],
+        reach: &Reach,
+        safe: Safe<'_>,
     ) -> Result<chronos_core::job::Target, FieldError> {
         self.refuse_strays()?;
         match self.kind {
-            Kind::Http => Ok(self.http(body)?.into()),
+            Kind::Http => {
+                let http = self.http(body, safe)?;
+                let checked = reach::check(reach, &http);
+                checked.map_err(|problem| FieldError::new("target.url", problem))?;
+                Ok(http.into())
+            }
             Kind::Handler if body.is_some() => {
                 Err(FieldError::new("payload", "a handler is given none; use it with http targets"))
             }
@@ -169,7 +176,7 @@ impl Asked {
         }
     }
 
-    fn http(self, body: Option<Vec<u8>>) -> Result<Http, FieldError> {
+    fn http(self, body: Option<Vec<u8>>, safe: Safe<'_>) -> Result<Http, FieldError> {
         let accepted = "a URL such as https://example.com/path";
         let url = self.url.as_deref().ok_or_else(|| FieldError::missing("target.url", accepted))?;
         let mut http = Http::new(url).map_err(refused)?;
@@ -178,7 +185,10 @@ impl Asked {
             http = http.with_method(method).map_err(refused)?;
         }
         for (name, value) in self.headers.iter().flatten() {
-            http = http.with_header(name, value).map_err(refused)?;
+            http = safe.header(http, name, value).map_err(refused)?;
+        }
+        if let Some(SecretText(secret)) = &self.signing_secret {
+            http = safe.signed(http, secret).map_err(refused)?;
         }
         if let Some(Seconds(timeout)) = self.timeout_seconds {
             http = http.with_timeout(timeout).map_err(refused)?;
@@ -198,6 +208,7 @@ impl Asked {
             ("url", self.url.is_some(), Kind::Http),
             ("method", self.method.is_some(), Kind::Http),
             ("headers", self.headers.is_some(), Kind::Http),
+            ("signing_secret", self.signing_secret.is_some(), Kind::Http),
             ("timeout_seconds", self.timeout_seconds.is_some(), Kind::Http),
             ("connect_timeout_seconds", self.connect_timeout_seconds.is_some(), Kind::Http),
             ("first_byte_timeout_seconds", self.first_byte_timeout_seconds.is_some(), Kind::Http),

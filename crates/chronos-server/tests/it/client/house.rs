@@ -26,7 +26,15 @@ impl House {
     }
 
     fn serving(store: &[&str]) -> Self {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--log-format", "json"];
+        let args = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--log-format",
+            "json",
+            "--allow-target",
+            "127.0.0.1",
+        ];
         let mut daemon = command(&args).args(store).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(daemon.stderr.take().unwrap()).lines();
         let address = lines.by_ref().map(Result::unwrap).find_map(|line| {
@@ -88,13 +96,13 @@ impl Drop for House {
 }
 
 /// An endpoint that answers every request with this status, and says what it was sent.
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     address: SocketAddr,
-    pub(super) requests: std::sync::mpsc::Receiver<String>,
+    pub(crate) requests: std::sync::mpsc::Receiver<String>,
 }
 
 impl Endpoint {
-    pub(super) fn answering(status: &'static str) -> Self {
+    pub(crate) fn answering(status: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (tell, requests) = std::sync::mpsc::channel();
@@ -123,7 +131,7 @@ impl Endpoint {
         Self { address, requests }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }
 }

@@ -1,8 +1,9 @@
 //! Commands that ask a daemon, against the real one.
 
 mod backup;
-mod house;
+pub(crate) mod house;
 mod identity;
 mod jobs;
 mod refusals;
 mod runs;
+mod secrets;

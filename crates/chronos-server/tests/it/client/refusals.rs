@@ -47,7 +47,9 @@ fn what_is_not_there_taken_or_wrong_has_a_code_each() {
     house.answer(&create);
     let (code, error) = house.refusal(&create);
     assert_eq!((code, error.contains("\"twice\"")), (5, true), "{error}");
-    for (flag, value) in [("--cron", "61 * * * *"), ("--url", "ftp://x/")] {
+    for (flag, value) in
+        [("--cron", "61 * * * *"), ("--url", "ftp://x/"), ("--url", "http://10.0.0.1/")]
+    {
         let mut args = vec!["jobs", "create", "wrong", "--cron", "* * * * *", "--url", "http://x/"];
         let at = args.iter().position(|arg| *arg == flag).unwrap();
         args[at + 1] = value;

@@ -15,6 +15,7 @@ use chronos_server::proto::{
     Schedule,
 };
 use chronos_store::{PostgresConfig, PostgresStore};
+use tempfile::TempDir;
 
 use crate::command;
 use crate::daemon::house::{client, get};
@@ -30,13 +31,16 @@ pub(super) struct Database<'a> {
     pub(super) name: String,
     /// The way to it, if it is not the usual one.
     pub(super) through: Option<String>,
+    /// Where nodes keep what nobody else may read.
+    private: TempDir,
 }
 
 impl<'a> Database<'a> {
     pub(super) fn fresh(cluster: &'a Cluster) -> Self {
         let name = cluster.fresh_name();
         cluster.psql("postgres", &format!("CREATE DATABASE {name}"));
-        Self { cluster, name, through: None }
+        let private = tempfile::tempdir().unwrap();
+        Self { cluster, name, through: None, private }
     }
 
     pub(super) fn url(&self) -> String {
@@ -63,11 +67,13 @@ impl<'a> Database<'a> {
 
     /// The command line of a node on this database, which knows it by the node's name.
     pub(super) fn command(&self, name: &str, extra: &[&str]) -> Command {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--node", name, "--data-dir", "/none"];
+        let data = self.private.path().join(name).display().to_string();
+        let args = ["serve", "--listen", "127.0.0.1:0", "--node", name, "--data-dir", &data];
         let mut command = command(&[&args[..], extra].concat());
         for (key, seconds) in [("LEASE", "3"), ("HEARTBEAT", "1"), ("SHUTDOWN_TIMEOUT", "5")] {
             command.env(format!("CHRONOS_{key}_SECS"), seconds);
         }
+        command.env("CHRONOS_ALLOW_TARGETS", "127.0.0.1");
         let url = self.through.clone().unwrap_or_else(|| self.url());
         command.env("CHRONOS_DATABASE_URL", format!("{url}?application_name={name}"));
         command

@@ -37,6 +37,7 @@ fn full() -> JobSpec {
                 expected_statuses: vec![200, 202],
                 connect_timeout: seconds(3),
                 first_byte_timeout: seconds(5),
+                ..Http::default()
             })),
         }),
         overlap_policy: Some(chronos_server::proto::OverlapPolicy { kind: Some(queue) }),

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use chronos_core::http::Reach;
 use chronos_engine::{CancellationToken, JobContext, NewJob, SchedulerError, SchedulerService};
 use chronos_server::daemon::{Daemon, ServeConfig};
 use chronos_server::proto::scheduler_client::SchedulerClient;
@@ -29,6 +30,7 @@ pub(crate) struct House {
 pub(crate) fn config() -> ServeConfig {
     let mut config = ServeConfig::new("unused");
     config.listen = "127.0.0.1:0".parse().unwrap();
+    config.scheduler.reach = Reach::public(["127.0.0.1".parse().unwrap()]);
     config
 }
 

@@ -72,6 +72,11 @@ fn bad_targets() -> Vec<Case> {
         (nowhere, "spec.target.kind", "http or handler"),
         (hourly("job", "unheard"), "spec.target.handler.name", "fail, stubborn, succeed, wait"),
         (http(Http::default()), "spec.target.http.url", "https://example.com/path"),
+        (
+            http(Http { url: "http://10.0.0.1/".into(), ..url() }),
+            "spec.target.http.url",
+            "--allow-target 10.0.0.1",
+        ),
         (http(Http { method: "BREW".into(), ..url() }), "spec.target.http.method", "GET"),
         (http(Http { headers: host, ..url() }), "spec.target.http.headers", "host"),
         (http(status), "spec.target.http.expected_statuses", "use 200 to 599"),

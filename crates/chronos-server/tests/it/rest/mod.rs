@@ -4,10 +4,12 @@ mod bulk;
 mod changing;
 mod creating;
 mod documenting;
+mod hiding;
 mod listing;
 mod monitoring;
 mod once;
 mod previewing;
+mod reaching;
 mod refusing;
 mod running;
 
