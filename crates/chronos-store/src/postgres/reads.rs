@@ -96,7 +96,10 @@ impl Shared {
             for row in &rows {
                 let fields = &mut Fields::of(row);
                 let (last, events): (u64, &[u8]) = (fields.count()?, fields.get()?);
-                let events: Vec<AuditEvent> = record::decode(events)?;
+                let mut events: Vec<AuditEvent> = record::decode(events)?;
+                for (event, before_last) in events.iter_mut().rev().zip(0..) {
+                    event.sequence = last.saturating_sub(before_last);
+                }
                 found.extend(events.into_iter().filter(|event| event.sequence > after));
                 from = last;
             }

@@ -47,9 +47,9 @@ impl Session {
         self.end("COMMIT").await
     }
 
-    /// Commits without waiting for the disk; the caller does that.
-    pub(super) async fn commit_before_sync(mut self) -> Outcome<()> {
-        self.end("SET LOCAL synchronous_commit = off; COMMIT").await
+    /// Commits with these words.
+    pub(super) async fn end_with(mut self, words: &str) -> Outcome<()> {
+        self.end(words).await
     }
 
     /// Undoes everything. A connection that cannot even do this is dropped.
@@ -57,8 +57,8 @@ impl Session {
         self.end("ROLLBACK").await
     }
 
-    async fn end(&mut self, word: &'static str) -> Outcome<()> {
-        sqlx::raw_sql(word).execute(&mut **self).await?;
+    async fn end(&mut self, words: &str) -> Outcome<()> {
+        sqlx::raw_sql(AssertSqlSafe(words)).execute(&mut **self).await?;
         drop(self.0.take());
         Ok(())
     }

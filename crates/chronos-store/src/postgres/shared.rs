@@ -138,7 +138,9 @@ impl Shared {
         if outcome.is_err() || step.events.is_empty() {
             return self.end(session, outcome).await;
         }
-        self.in_time(session.commit_before_sync()).await?;
+        let words = self.last_words(step)?;
+        self.in_time(session.end_with(&words)).await?;
+        self.note_filing(step.now);
         // It has happened, so nothing that goes wrong from here on is a reason to try it again.
         self.synced().await.map_err(|fault| Fault::Answer(fault.into_error()))?;
         outcome

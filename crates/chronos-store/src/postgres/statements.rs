@@ -22,6 +22,15 @@ impl Statement {
         Self { text: text.into(), prepared }
     }
 
+    /// The statement with these words as its arguments, to be sent along with others. They must be ours.
+    pub(super) fn with(&self, arguments: &[&str]) -> String {
+        let mut text = String::from(&*self.text);
+        for (argument, number) in arguments.iter().zip(1..) {
+            text = text.replace(&format!("${number}"), argument);
+        }
+        text
+    }
+
     /// The statement, to be given its arguments.
     pub(super) fn query(&self) -> Bound {
         // The text is ours, and the only name put into it was checked to be one.
@@ -57,7 +66,7 @@ macro_rules! statements {
 
 statements! {
     advisory_lock attempts_count attempts_delete attempts_forget attempts_read
-    audit_insert audit_newest audit_read
+    audit_file audit_newest audit_read
     checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check
     dead_letter_take dead_letters_read execution_locate execution_read executions_read
     due_lock due_next heads_read

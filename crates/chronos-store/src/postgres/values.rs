@@ -51,6 +51,19 @@ pub(super) fn text(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
+/// Bytes as a word of a statement.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let mut word = String::with_capacity(bytes.len() * 2 + 4);
+    word.push_str("'\\x");
+    for byte in bytes {
+        word.push(DIGITS[usize::from(byte >> 4)].into());
+        word.push(DIGITS[usize::from(byte & 15)].into());
+    }
+    word.push('\'');
+    word
+}
+
 /// A count as the database holds it; no count comes near the bound.
 pub(super) fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)

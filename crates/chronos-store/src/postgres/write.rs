@@ -13,11 +13,11 @@ use super::partitions::lock_key;
 use super::rows::{self, StandingRow};
 use super::shared::Shared;
 use super::step::{Desk, Step};
-use super::values::{AsUuid as _, Fields, count, time, uuids};
+use super::values::{AsUuid as _, Fields, hex, time, uuids};
 use crate::embedded::record;
 
 impl Shared {
-    /// Writes what the step changed, and numbers its decisions last.
+    /// Writes what the step changed, but for its decisions, which are numbered last of all.
     pub(super) async fn write(&self, connection: &mut PgConnection, step: &Step) -> Outcome<()> {
         let files = !step.past.is_empty() || !step.events.is_empty();
         if files && !self.partitions.has(step.now) {
@@ -25,8 +25,7 @@ impl Shared {
         }
         self.write_live(connection, step).await?;
         self.write_standings(connection, step).await?;
-        self.write_past(connection, step).await?;
-        self.write_events(connection, step).await
+        self.write_past(connection, step).await
     }
 
     async fn write_live(&self, connection: &mut PgConnection, step: &Step) -> Outcome<()> {
@@ -86,41 +85,31 @@ impl Shared {
         Ok(())
     }
 
-    /// Numbers the decisions from the newest on file. Whoever numbers holds a lock until its commit, so
-    /// numbers appear in their order, and a reader that follows them never passes one by.
-    async fn write_events(&self, connection: &mut PgConnection, step: &Step) -> Outcome<()> {
-        if step.events.is_empty() {
-            return Ok(());
-        }
-        let lock = lock_key(&self.config.schema, "audit");
-        self.sql.advisory_lock.query().bind(lock).execute(&mut *connection).await?;
-        let (newest, filed_at) = self.newest_filing(connection).await?;
+    /// The words that end a step that decided something: they number its decisions, and commit.
+    ///
+    /// Whoever numbers holds a lock until its commit, so numbers appear in their order, and a reader that
+    /// follows them never passes one by. All of it is one message, so that nobody waits under that lock for
+    /// a node and the network. The commit does not wait for the disk; the caller does that.
+    pub(super) fn last_words(&self, step: &Step) -> Outcome<String> {
+        let lock = lock_key(&self.config.schema, "audit").to_string();
         let mut events = Vec::with_capacity(step.events.len());
-        for ((job, decision), sequence) in step.events.iter().zip(newest + 1..) {
-            let (job, decision) = (*job, decision.clone());
-            events.push(AuditEvent { sequence, at: step.now, job, decision });
+        for (job, decision) in &step.events {
+            // Its number is told by its place.
+            let (sequence, decision) = (0, decision.clone());
+            events.push(AuditEvent { sequence, at: step.now, job: *job, decision });
         }
-        let last = newest + events.len() as u64;
-        let query = self.sql.audit_insert.query().bind(time(step.now.max(filed_at)));
-        let query =
-            query.bind(count(newest + 1)).bind(count(last)).bind(&*record::encode(&events)?);
-        query.execute(&mut *connection).await?;
-        Ok(())
+        let known = *self.newest_filing.lock().unwrap_or_else(PoisonError::into_inner);
+        let [now, known] = [step.now, known].map(|at| format!("'{at}'"));
+        let (number, decisions) = (events.len().to_string(), hex(&record::encode(&events)?));
+        let lock = self.sql.advisory_lock.with(&[&lock]);
+        let file = self.sql.audit_file.with(&[&now, &known, &number, &decisions]);
+        Ok(format!("{lock}; {file}; SET LOCAL synchronous_commit = off; COMMIT"))
     }
 
-    /// The number of the newest decision, and when it was filed.
-    async fn newest_filing(&self, connection: &mut PgConnection) -> Outcome<(u64, Timestamp)> {
-        let known = *self.newest_filing.lock().unwrap_or_else(PoisonError::into_inner);
-        for from in [known, Timestamp::MIN] {
-            let query = self.sql.audit_newest.query().bind(time(from));
-            if let Some(row) = query.fetch_optional(&mut *connection).await? {
-                let fields = &mut Fields::of(&row);
-                let (last, filed_at) = (fields.count()?, fields.time()?);
-                *self.newest_filing.lock().unwrap_or_else(PoisonError::into_inner) = filed_at;
-                return Ok((last, filed_at));
-            }
-        }
-        Ok((0, Timestamp::MIN))
+    /// Remembers that decisions were filed at this time or later.
+    pub(super) fn note_filing(&self, at: Timestamp) {
+        let mut known = self.newest_filing.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = at.max(*known);
     }
 
     /// So many tokens, each larger than every one before.
