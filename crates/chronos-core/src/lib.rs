@@ -16,6 +16,7 @@ pub mod policy;
 pub mod schedule;
 pub mod store;
 mod time;
+mod trace;
 
 pub use error::Error;
 pub use execution::Execution;
@@ -26,3 +27,4 @@ pub use plan::{Live, Plan, plan};
 pub use schedule::Schedule;
 pub use store::Store;
 pub use time::Timestamp;
+pub use trace::TraceId;

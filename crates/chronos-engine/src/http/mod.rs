@@ -50,7 +50,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// | `Chronos-Fence` | grows with every claim; refuse a smaller one than you have seen |
 /// | `Chronos-Job` | the job's id |
 /// | `Chronos-Scheduled-For` | the slot |
-/// | `traceparent` | a trace of the slot, whose id is the idempotency key, with a span of the attempt |
+/// | `traceparent` | the trace of whoever asked for the run, else one of the slot, with a span of the attempt |
 ///
 /// A target with a signing secret is also sent `webhook-id` (the idempotency key), `webhook-timestamp`
 /// and `webhook-signature`, as Standard Webhooks 1.0.0 has them.

@@ -18,6 +18,7 @@ mod patch;
 mod preview;
 mod query;
 mod strict;
+mod trace;
 mod wire;
 
 use axum::Router;
