@@ -187,7 +187,7 @@ fn client(reach: &Arc<Reach>, connect_timeout: Duration) -> Result<Client, Failu
 
 fn builder(reach: &Arc<Reach>, connect_timeout: Duration) -> ClientBuilder {
     Client::builder()
-        .dns_resolver(Arc::new(Resolver(reach.clone())))
+        .dns_resolver(Arc::new(Resolver::new(reach.clone())))
         .no_proxy()
         .redirect(redirect::Policy::none())
         // The scheduler counts attempts, so nothing below it may try again.
