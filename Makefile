@@ -6,7 +6,7 @@ SCHEMATHESIS_VERSION := 4.32.5
 ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/lib/llvm-14/lib \
 	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)"
 
-.PHONY: help run install test test-crash test-fuzz openapi test-rocksdb test-chaos libclang postgres check bench format lint licences
+.PHONY: help run install test test-crash test-hostile test-fuzz openapi test-rocksdb test-chaos libclang postgres check bench format lint licences
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -24,6 +24,10 @@ test: postgres ## Run every test: unit, property, conformance, seeded histories,
 test-crash: ## Kill the daemon under load at least 100 times, and check that nothing is lost or doubled
 	CHRONOS_CRASH_KILLS=$${CHRONOS_CRASH_KILLS:-100} \
 		cargo test --locked --package chronos-server --test it crash::a_daemon -- --nocapture
+
+test-hostile: ## Have endpoints pour 10 GiB over the scheduler, and check that its memory stays as it is
+	CHRONOS_HOSTILE_GIB=$${CHRONOS_HOSTILE_GIB:-10} cargo test --locked --package chronos-engine \
+		--features http --test it http::hostile -- --nocapture
 
 openapi: ## Write openapi.json anew from the code
 	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --package chronos-server --test it documenting::the_document

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::policy::{Priority, retry};
-use crate::{ExecutionId, JobId, Timestamp, WorkerId};
+use crate::{ExecutionId, JobId, Timestamp, TraceId, WorkerId};
 pub use run::{Report, Response, Run};
 
 /// One attempt at one slot of a job, or the record that the slot was skipped.
@@ -32,6 +32,8 @@ pub struct Execution {
     pub lost: u32,
     /// Whether it goes before others when they wait for a worker.
     pub priority: Priority,
+    /// The trace of whoever asked for it, if there is one.
+    pub trace: Option<TraceId>,
     /// How far it has come.
     pub state: State,
 }
@@ -232,8 +234,17 @@ impl Execution {
         state: State,
     ) -> Self {
         let id = ExecutionId::of(job, slot, trigger, 1);
+        let (attempt, retry, lost, trace) = (1, 0, 0, None);
         let priority = Priority::default();
-        Self { id, job, slot, trigger, run_at, attempt: 1, retry: 0, lost: 0, priority, state }
+        Self { id, job, slot, trigger, run_at, attempt, retry, lost, priority, trace, state }
+    }
+
+    /// The trace that it belongs to: that of whoever asked for it, else one of its own, which all
+    /// attempts at the slot share.
+    #[must_use]
+    pub fn trace_id(&self) -> TraceId {
+        let first = ExecutionId::of(self.job, self.slot, self.trigger, 1);
+        self.trace.unwrap_or_else(|| first.into())
     }
 
     /// The next attempt at the same slot, waiting to be claimed from `run_at` on.

@@ -11,7 +11,7 @@ use crate::audit::Slots;
 use crate::execution::{Execution, SkipReason};
 use crate::policy::{CatchUpPolicy, OverlapPolicy, Priority, retry};
 use crate::schedule::Schedule;
-use crate::{Error, Http, JobId, PolicyId, Timestamp};
+use crate::{Error, Http, JobId, PolicyId, Timestamp, TraceId};
 pub use status::Status;
 
 /// A job: what was asked for, and where it stands.
@@ -54,6 +54,8 @@ pub struct JobSpec {
     pub retry: retry::Policy,
     /// A run is stopped after this long.
     pub max_execution_time: Option<Duration>,
+    /// The trace of whoever asked for the job, which the runs of a one-time job belong to.
+    pub trace: Option<TraceId>,
     /// When the job was made.
     pub created_at: Timestamp,
     /// Counts edits, from 1.
@@ -70,6 +72,21 @@ pub enum Target {
     },
     /// Calls an HTTP endpoint; boxed, because most jobs of a program call handlers.
     Http(Box<Http>),
+}
+
+impl Target {
+    /// A request that takes longer is given up, whatever its timeouts say.
+    pub const HTTP_LIMIT: Duration = Duration::from_mins(5);
+
+    /// How long a run may take where its job does not say: requests five minutes, or as long as their own
+    /// timeout where that is longer; handlers as long as they like.
+    #[must_use]
+    pub fn usual_limit(&self) -> Option<Duration> {
+        match self {
+            Self::Handler { .. } => None,
+            Self::Http(http) => Some(Self::HTTP_LIMIT.max(http.timeout())),
+        }
+    }
 }
 
 impl From<Http> for Target {
@@ -113,6 +130,7 @@ impl JobSpec {
             quiet_hours: None,
             retry: retry::Policy::NONE,
             max_execution_time: None,
+            trace: None,
             created_at,
             version: 1,
         }

@@ -17,6 +17,7 @@ pub mod policy;
 pub mod schedule;
 pub mod store;
 mod time;
+mod trace;
 
 pub use error::Error;
 pub use execution::Execution;
@@ -27,3 +28,4 @@ pub use plan::{Live, Plan, plan};
 pub use schedule::Schedule;
 pub use store::Store;
 pub use time::Timestamp;
+pub use trace::TraceId;

@@ -19,7 +19,7 @@ use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
 use crate::plan::{Change, Ending, Plan};
 use crate::policy::QuietHours;
-use crate::{ExecutionId, JobId, PolicyId, Timestamp, WorkerId};
+use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
 pub use compaction::{Compacted, CompactionHook, CompactionProgress};
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use once::{Done, Request};
@@ -131,8 +131,13 @@ pub trait Store: Send + Sync + 'static {
     /// the rest waits to be claimed.
     async fn fire_due(&self, now: Timestamp, limit: usize, taker: Option<&Taker>) -> Result<Fired>;
 
-    /// Queues a run now, beside the schedule.
-    async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution>;
+    /// Queues a run now, beside the schedule, as a part of this trace if there is one.
+    async fn run_now(
+        &self,
+        job: JobId,
+        trace: Option<TraceId>,
+        now: Timestamp,
+    ) -> Result<Execution>;
 
     /// Queues a run now, unless the same request has queued one within [`Request::KEPT`]; gives back
     /// its id, also when it is gone by now.
@@ -140,6 +145,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         job: JobId,
         request: Request,
+        trace: Option<TraceId>,
         now: Timestamp,
     ) -> Result<Done<ExecutionId>>;
 

@@ -10,7 +10,7 @@ use chronos_core::execution::{Failure, Response, Token, Trigger};
 use chronos_core::job::Target;
 use chronos_core::plan::Ending;
 use chronos_core::store::{self, Hold};
-use chronos_core::{Execution, ExecutionId, JobId, JobSpec};
+use chronos_core::{Execution, ExecutionId, JobId, JobSpec, TraceId};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -319,6 +319,12 @@ impl JobContext {
     pub fn idempotency_key(&self) -> String {
         let first = ExecutionId::of(self.0.spec.id, self.0.execution.slot, self.trigger(), 1);
         first.to_string()
+    }
+
+    /// The trace that this run belongs to: that of whoever asked for it, else one of the slot.
+    #[must_use]
+    pub fn trace_id(&self) -> TraceId {
+        self.0.execution.trace_id()
     }
 
     /// Keeps something for the job's next run, or for the next attempt after a crash. Fails with

@@ -136,6 +136,7 @@ fn edit(
         id: job.spec.id,
         owner: job.spec.owner.clone(),
         created_at: job.spec.created_at,
+        trace: job.spec.trace,
         version: job.spec.version + 1,
         ..edited
     };

@@ -22,7 +22,7 @@ use crate::execution::{CancelCause, Execution, SkipReason, Trigger};
 use crate::job::{Job, Standing};
 use crate::policy::quiet_hours::Mode;
 use crate::policy::{CatchUpPolicy, QuietHours, jitter};
-use crate::{ExecutionId, Timestamp};
+use crate::{ExecutionId, Timestamp, TraceId};
 use overlap::Occupancy;
 
 /// Slots that one plan passes over one by one; what lies beyond is recorded as a range. A plan fires
@@ -115,8 +115,8 @@ pub fn plan(job: &Job, live: &Live<'_>, now: Timestamp) -> Plan {
 /// Ignores the schedule, a pause and jitter, never moves the cadence, and respects the overlap
 /// policy: `None` says that it refuses.
 #[must_use]
-pub fn run_now(job: &Job, live: &Live<'_>, now: Timestamp) -> Option<Plan> {
-    let mut draft = Draft::new(job, live, now);
+pub fn run_now(job: &Job, live: &Live<'_>, trace: Option<TraceId>, now: Timestamp) -> Option<Plan> {
+    let mut draft = Draft { trace, ..Draft::new(job, live, now) };
     let tally = &mut draft.plan.standing.tally;
     tally.manual += 1;
     let number = tally.manual;
@@ -131,6 +131,8 @@ struct Draft<'a> {
     cursor: Option<Timestamp>,
     rows: usize,
     occupancy: Occupancy,
+    /// The trace that new executions belong to.
+    trace: Option<TraceId>,
     plan: Plan,
 }
 
@@ -143,6 +145,7 @@ impl<'a> Draft<'a> {
             cursor: job.standing.next_slot,
             rows: 0,
             occupancy: Occupancy::of(job, live.executions),
+            trace: job.spec.trace.filter(|_| job.spec.schedule.is_one_shot()),
             plan: Plan {
                 executions: Vec::new(),
                 withdrawals: Vec::new(),

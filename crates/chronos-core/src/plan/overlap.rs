@@ -96,9 +96,9 @@ impl Draft<'_> {
         instead_of: Option<Slots>,
     ) -> bool {
         let id = self.job.spec.id;
-        let priority = self.job.spec.priority;
+        let (priority, trace) = (self.job.spec.priority, self.trace);
         let queued = Execution::queued(id, slot, trigger, run_at);
-        let mut execution = Execution { priority, ..queued };
+        let mut execution = Execution { priority, trace, ..queued };
         match self.occupancy.admit(&self.job.spec, trigger) {
             Admission::Refused => return false,
             Admission::Free => self.supersede_retries(),

@@ -99,7 +99,7 @@ impl Desk {
     }
 
     fn run_now(&mut self, clock: &str) -> Option<Plan> {
-        let planned = self.act(|job, live| run_now(job, live, at(clock)))?;
+        let planned = self.act(|job, live| run_now(job, live, None, at(clock)))?;
         self.apply(&planned, clock);
         Some(planned)
     }

@@ -50,7 +50,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// | `Chronos-Fence` | grows with every claim; refuse a smaller one than you have seen |
 /// | `Chronos-Job` | the job's id |
 /// | `Chronos-Scheduled-For` | the slot |
-/// | `traceparent` | a trace of the slot, whose id is the idempotency key, with a span of the attempt |
+/// | `traceparent` | the trace of whoever asked for the run, else one of the slot, with a span of the attempt |
 ///
 /// A target with a signing secret is also sent `webhook-id` (the idempotency key), `webhook-timestamp`
 /// and `webhook-signature`, as Standard Webhooks 1.0.0 has them.
@@ -187,7 +187,7 @@ fn client(reach: &Arc<Reach>, connect_timeout: Duration) -> Result<Client, Failu
 
 fn builder(reach: &Arc<Reach>, connect_timeout: Duration) -> ClientBuilder {
     Client::builder()
-        .dns_resolver(Arc::new(Resolver(reach.clone())))
+        .dns_resolver(Arc::new(Resolver::new(reach.clone())))
         .no_proxy()
         .redirect(redirect::Policy::none())
         // The scheduler counts attempts, so nothing below it may try again.

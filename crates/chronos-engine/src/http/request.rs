@@ -134,9 +134,9 @@ fn insert<const N: usize>(
     Ok(())
 }
 
-/// A trace that all attempts at a slot share, and a span for each of them.
+/// The run's trace, which all attempts at a slot share, and a span for each of them.
 fn trace(context: &JobContext) -> String {
-    let trace = context.idempotency_key().replace('-', "");
+    let trace = context.trace_id();
     let attempt = context.execution_id().to_string().replace('-', "");
     // The middle of the id tells attempts apart; it begins with the slot and ends with the job.
     let span = &attempt[12..28];

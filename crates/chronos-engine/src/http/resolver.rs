@@ -10,24 +10,42 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_core::http::{OutOfReach, Reach};
+use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// A name that is not found within this time is not found.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Finds the addresses of a name.
+type Lookup = fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
+
 /// Looks hosts up, and keeps what is out of reach to itself.
 #[derive(Clone, Debug)]
-pub(super) struct Resolver(pub(super) Arc<Reach>);
+pub(super) struct Resolver {
+    reach: Arc<Reach>,
+    lookup: Lookup,
+}
+
+impl Resolver {
+    /// A resolver that asks the machine.
+    pub(super) fn new(reach: Arc<Reach>) -> Self {
+        Self { reach, lookup }
+    }
+}
+
+fn lookup(name: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+    Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.collect()) })
+}
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.0.clone();
+        let Self { reach, lookup } = self.clone();
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0));
+            let found = lookup(name.as_str().to_owned());
             let found = tokio::time::timeout(PATIENCE, found).await.map_err(|_| {
                 io::Error::new(io::ErrorKind::TimedOut, "the name was not found in time")
             })??;
-            Ok(within_reach(&reach, name.as_str(), found)?)
+            Ok(within_reach(&reach, name.as_str(), found.into_iter())?)
         })
     }
 }
@@ -64,6 +82,10 @@ pub(super) fn out_of_reach(error: &reqwest::Error) -> Option<&OutOfReach> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::FutureExt;
+
     use super::*;
 
     fn found(addresses: &[&str]) -> impl Iterator<Item = SocketAddr> {
@@ -81,6 +103,37 @@ mod tests {
         assert_eq!(refused.host, "inside");
         assert_eq!(within_reach(&reach, "nobody", found(&[])).unwrap().count(), 0);
     }
+
+    /// A name whose first address may be called, and whose next ones may not.
+    fn rebound(_: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        let first = ASKED.fetch_add(1, Ordering::SeqCst) == 0;
+        let address = if first { "127.0.0.2:0" } else { "127.0.0.1:0" };
+        Box::pin(async move { Ok(vec![address.parse().unwrap()]) })
+    }
+
+    #[tokio::test]
+    async fn a_name_that_changes_its_meaning_leads_nowhere_else() {
+        let outside = tokio::net::TcpListener::bind("127.0.0.2:0").await.unwrap();
+        let port = outside.local_addr().unwrap().port();
+        let inside = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+        let reach = Arc::new(Reach::public(["127.0.0.2".parse().unwrap()]));
+        let resolver = Arc::new(Resolver { reach: reach.clone(), lookup: rebound });
+        // The first client of a process chooses who does its cryptography.
+        super::super::client(&reach, PATIENCE).unwrap();
+        let client = super::super::builder(&reach, PATIENCE).dns_resolver(resolver);
+        let client = client.build().unwrap();
+        let url = format!("http://rebound.example:{port}/");
+        // Had it been looked up once to be checked and again to be called, this would be refused.
+        tokio::select! {
+            accepted = outside.accept() => assert!(accepted.is_ok()),
+            answered = client.get(&url).send() => panic!("{answered:?}"),
+        }
+        let error = client.get(&url).send().await.unwrap_err();
+        assert_eq!(out_of_reach(&error).unwrap().host, "rebound.example", "{error:?}");
+        assert!(inside.accept().now_or_never().is_none(), "nobody came in");
+    }
+
     #[tokio::test]
     async fn a_connection_to_a_name_that_means_this_machine_is_not_made() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

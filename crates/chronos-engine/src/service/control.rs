@@ -48,7 +48,7 @@ impl SchedulerService {
         if self.shutdown_token.is_cancelled() {
             return Err(SchedulerError::ShutDown);
         }
-        let run = self.store.run_now(id, self.clock.now()).await;
+        let run = self.store.run_now(id, None, self.clock.now()).await;
         run.map(|execution| execution.id).map_err(|error| SchedulerError::of(name, error))
     }
 

@@ -146,7 +146,8 @@ impl NewJob {
         Self { quiet_hours: Some(policy), ..self }
     }
 
-    /// Stops a run after this long.
+    /// Stops a run after this long; one that calls an endpoint after
+    /// [five minutes](chronos_core::job::Target::usual_limit) unless told otherwise.
     pub fn max_execution_time(self, limit: Duration) -> Self {
         Self { max_execution_time: Some(limit), ..self }
     }
@@ -198,7 +199,7 @@ impl NewJob {
             jitter: self.jitter,
             quiet_hours: self.quiet_hours,
             retry: self.retry,
-            max_execution_time: self.max_execution_time,
+            max_execution_time: self.max_execution_time.or(spec.target.usual_limit()),
             ..spec
         };
         Ok(spec)

@@ -2,9 +2,10 @@
 
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
-use chronos_core::{JobId, JobSpec};
+use chronos_core::{JobId, JobSpec, TraceId};
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status};
 
 use super::refusal::{Refusal, status};
@@ -43,11 +44,11 @@ impl Contract for Scheduler {
     }
 
     async fn create_job(&self, request: Request<CreateJobRequest>) -> Answer<Job> {
-        let now = self.now();
+        let (now, trace) = (self.now(), trace(request.metadata()));
         let owner = caller(&request)?.owner;
         let id = self.service.new_job_id();
         let spec = self.defaults().read(request.into_inner().spec, (id, None), now)?;
-        let spec = JobSpec { owner, ..spec };
+        let spec = JobSpec { owner, trace, ..spec };
         let job = self.service.store().create_job(spec, now).await.map_err(status)?;
         self.metrics.job_created();
         Ok(Response::new(self.told(&job).await?))
@@ -105,9 +106,10 @@ impl Contract for Scheduler {
     }
 
     async fn run_job(&self, request: Request<RunJobRequest>) -> Answer<Execution> {
-        let caller = caller(&request)?;
+        let (caller, trace) = (caller(&request)?, trace(request.metadata()));
         let job = self.find(&caller, "job", &request.into_inner().job).await?.spec.id;
-        let execution = self.service.store().run_now(job, self.now()).await.map_err(status)?;
+        let run = self.service.store().run_now(job, trace, self.now()).await;
+        let execution = run.map_err(status)?;
         self.changes.tell(job);
         Ok(Response::new((&execution).into()))
     }
@@ -188,6 +190,11 @@ impl Scheduler {
         self.changes.tell(job.spec.id);
         Ok(Response::new(self.told(&job).await?))
     }
+}
+
+/// The trace that a request is a part of, if it says so.
+fn trace(metadata: &MetadataMap) -> Option<TraceId> {
+    metadata.get("traceparent")?.to_str().ok().and_then(TraceId::of_parent)
 }
 
 /// What is asked for, with the phase of an interval that stays as it was.

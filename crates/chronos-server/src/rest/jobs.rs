@@ -3,8 +3,8 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chronos_core::JobId;
 use chronos_core::plan::Change;
+use chronos_core::{JobId, JobSpec, TraceId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -13,6 +13,7 @@ use super::body::{Body, Maybe};
 use super::idempotency::Key;
 use super::patch;
 use super::query::{Id, Query};
+use super::trace::Trace;
 use super::wire::execution::Execution;
 use super::wire::job::Job;
 use super::wire::spec::{NewJob, Recurs};
@@ -25,7 +26,9 @@ const MAX_NOTE: usize = 1_000;
 /// Creates a one-time job. Without a schedule it runs now.
 #[utoipa::path(post, path = "/jobs", tag = "jobs", request_body = NewJob,
     params(("Idempotency-Key" = Option<String>, Header,
-        description = "The same key with the same body makes one job, for 24 hours")),
+        description = "The same key with the same body makes one job, for 24 hours"),
+        ("traceparent" = Option<String>, Header,
+            description = "The trace that the job's runs are a part of")),
     responses(
         (status = 201, description = "The job", body = Job,
             headers(("Location" = String), ("ETag" = String))),
@@ -36,9 +39,10 @@ pub(super) async fn create(
     State(api): State<Api>,
     caller: Caller,
     key: Key,
+    Trace(trace): Trace,
     body: Body<NewJob>,
 ) -> Result<Response, Problem> {
-    make(&api, &caller, &key, body, Recurs::Once).await
+    make(&api, &caller, &key, (body, trace), Recurs::Once).await
 }
 
 /// Creates a recurring job.
@@ -57,20 +61,21 @@ pub(super) async fn create_recurring(
     key: Key,
     body: Body<NewJob>,
 ) -> Result<Response, Problem> {
-    make(&api, &caller, &key, body, Recurs::Often).await
+    make(&api, &caller, &key, (body, None), Recurs::Often).await
 }
 
 async fn make(
     api: &Api,
     caller: &Caller,
     key: &Key,
-    body: Body<NewJob>,
+    (body, trace): (Body<NewJob>, Option<TraceId>),
     recurs: Recurs,
 ) -> Result<Response, Problem> {
     let (now, id) = (api.now(), api.service.new_job_id());
     let request = key.request(caller, &body.bytes);
     let spec = api.defaults().read(body.value, recurs, (id, &caller.owner), (None, None), now);
-    let (id, again) = api.create(spec.map_err(Problem::invalid)?, request, now).await?;
+    let spec = JobSpec { trace, ..spec.map_err(Problem::invalid)? };
+    let (id, again) = api.create(spec, request, now).await?;
     let job = api.job(caller, id).await.map_err(|problem| match problem.status() {
         StatusCode::NOT_FOUND if again => gone(&format!("the job {id} that this request made")),
         _ => problem,
@@ -255,7 +260,8 @@ pub(super) struct Nothing {}
 #[utoipa::path(post, path = "/jobs/{id}/run", tag = "jobs",
     params(("id" = String, Path, format = "uuid"),
         ("Idempotency-Key" = Option<String>, Header,
-            description = "The same key makes one run, for 24 hours")),
+            description = "The same key makes one run, for 24 hours"),
+        ("traceparent" = Option<String>, Header, description = "The trace that the run is a part of")),
     responses(
         (status = 201, description = "The run", body = Execution, headers(("Location" = String))),
         (status = 200, description = "The run that the same request made before", body = Execution),
@@ -266,15 +272,16 @@ pub(super) async fn run(
     caller: Caller,
     Id(id): Id<JobId>,
     key: Key,
+    Trace(trace): Trace,
     body: Maybe<Nothing>,
 ) -> Result<Response, Problem> {
     api.job(&caller, id).await?;
     let Some(request) = key.request(&caller, &body.bytes) else {
-        let execution = api.store().run_now(id, api.now()).await?;
+        let execution = api.store().run_now(id, trace, api.now()).await?;
         api.changes.tell(id);
         return Ok(made_execution(&execution, false));
     };
-    let done = api.store().run_now_once(id, request, api.now()).await?;
+    let done = api.store().run_now_once(id, request, trace, api.now()).await?;
     api.changes.tell(id);
     let execution = api.store().execution(done.made).await.map_err(|error| match error {
         chronos_core::store::Error::NoSuchExecution(run) => gone(&format!("the run {run}")),
@@ -285,7 +292,8 @@ pub(super) async fn run(
 
 /// Tries a job again now, in place of a retry that waits. Refused while the job runs.
 #[utoipa::path(post, path = "/jobs/{id}/retry", tag = "jobs",
-    params(("id" = String, Path, format = "uuid")),
+    params(("id" = String, Path, format = "uuid"),
+        ("traceparent" = Option<String>, Header, description = "The trace that the run is a part of")),
     responses(
         (status = 201, description = "The run", body = Execution, headers(("Location" = String))),
         (status = 409, description = "The job runs", body = Problem,
@@ -296,6 +304,7 @@ pub(super) async fn retry(
     State(api): State<Api>,
     caller: Caller,
     Id(id): Id<JobId>,
+    Trace(trace): Trace,
     _: Maybe<Nothing>,
 ) -> Result<Response, Problem> {
     let job = api.job(&caller, id).await?;
@@ -304,7 +313,7 @@ pub(super) async fn retry(
         let detail = format!("job \"{}\" runs; wait for its end or cancel the run", job.spec.name);
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
-    let execution = api.store().run_now(id, api.now()).await?;
+    let execution = api.store().run_now(id, trace, api.now()).await?;
     api.changes.tell(id);
     Ok(made_execution(&execution, false))
 }

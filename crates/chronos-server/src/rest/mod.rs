@@ -19,6 +19,7 @@ mod patch;
 mod preview;
 mod query;
 mod strict;
+mod trace;
 mod users;
 mod wire;
 

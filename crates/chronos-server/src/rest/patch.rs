@@ -91,8 +91,8 @@ fn merged(api: &Api, spec: &JobSpec, mut asked: Asked) -> Result<JobSpec, Proble
     // An interval that stays as it was keeps its phase.
     let schedule =
         if read.schedule.is_like(&spec.schedule) { spec.schedule.clone() } else { read.schedule };
-    let (created_at, version) = (spec.created_at, spec.version);
-    Ok(JobSpec { schedule, created_at, version, ..read })
+    let (created_at, version, trace) = (spec.created_at, spec.version, spec.trace);
+    Ok(JobSpec { schedule, created_at, version, trace, ..read })
 }
 
 /// What the job was asked to do, as a request would say it; its body goes another way.

@@ -5,7 +5,7 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change, Live};
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Fired, Planned, Result, Taker};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Plan};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Plan, TraceId};
 
 use super::apply::Taking;
 use super::keys::Key;
@@ -167,10 +167,11 @@ impl Step<'_> {
         Ok(fired)
     }
 
-    pub(super) fn run_now(&mut self, id: JobId) -> Result<Execution> {
+    pub(super) fn run_now(&mut self, id: JobId, trace: Option<TraceId>) -> Result<Execution> {
         let now = self.now;
         let plan = self.ask(id, |job, live| {
-            plan::run_now(job, live, now).ok_or_else(|| Error::Overlap(job.spec.name.to_string()))
+            let overlap = || Error::Overlap(job.spec.name.to_string());
+            plan::run_now(job, live, trace, now).ok_or_else(overlap)
         })??;
         self.apply(id, &plan)?;
         self.settle(id)?;

@@ -36,7 +36,9 @@ use chronos_core::store::{
     Claimed, Compacted, CompactionHook, Done, Error, Finish, Fired, Hold, JobCounts, JobFilter,
     JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
 };
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
+use chronos_core::{
+    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
+};
 
 use crate::kv::{Kv, MemoryKv};
 use keys::{Key, Table};
@@ -241,17 +243,23 @@ impl Store for EmbeddedStore {
         self.step(now, |step| step.fire_due(limit, taker)).await
     }
 
-    async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {
-        self.step(now, |step| step.run_now(job)).await
+    async fn run_now(
+        &self,
+        job: JobId,
+        trace: Option<TraceId>,
+        now: Timestamp,
+    ) -> Result<Execution> {
+        self.step(now, |step| step.run_now(job, trace)).await
     }
 
     async fn run_now_once(
         &self,
         job: JobId,
         request: Request,
+        trace: Option<TraceId>,
         now: Timestamp,
     ) -> Result<Done<ExecutionId>> {
-        self.step(now, |step| step.run_now_once(job, request)).await
+        self.step(now, |step| step.run_now_once(job, request, trace)).await
     }
 
     async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution> {

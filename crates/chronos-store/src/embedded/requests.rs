@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use chronos_core::store::{Done, Error, Request, Result};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{Key, Table, dated_in};
@@ -49,12 +49,13 @@ impl Step<'_> {
         &mut self,
         job: JobId,
         request: Request,
+        trace: Option<TraceId>,
     ) -> Result<Done<ExecutionId>> {
         match self.recall(request)? {
             Some(Made::Execution(made)) => Ok(Done { made, again: true }),
             Some(Made::Job(_)) => Err(Error::RequestReused),
             None => {
-                let Execution { id, .. } = self.run_now(job)?;
+                let Execution { id, .. } = self.run_now(job, trace)?;
                 self.remember(request, Made::Execution(id))?;
                 Ok(Done { made: id, again: false })
             }

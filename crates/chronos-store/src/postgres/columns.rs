@@ -31,6 +31,7 @@ struct Heads {
     retries: Vec<i32>,
     losts: Vec<i32>,
     priorities: Vec<i16>,
+    traces: Vec<Option<Uuid>>,
 }
 
 impl Heads {
@@ -50,12 +51,13 @@ impl Heads {
         self.retries.push(small(execution.retry));
         self.losts.push(small(execution.lost));
         self.priorities.push(execution.priority.level().into());
+        self.traces.push(execution.trace.map(|trace| Uuid::from_bytes(*trace.as_bytes())));
     }
 
     /// Binds what follows the times.
     fn bind_rest(&self, query: Bound) -> Bound {
         let query = query.bind(&self.triggers).bind(&self.numbers).bind(&self.attempts);
-        query.bind(&self.retries).bind(&self.losts).bind(&self.priorities)
+        query.bind(&self.retries).bind(&self.losts).bind(&self.priorities).bind(&self.traces)
     }
 }
 

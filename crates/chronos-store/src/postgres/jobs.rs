@@ -7,7 +7,7 @@ use chronos_core::audit::Decision;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change};
 use chronos_core::store::{Error, Fired, Planned, Result, Taker};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
 use sqlx::PgConnection;
 
 use super::fault::{Fault, Outcome};
@@ -138,8 +138,13 @@ impl Shared {
         })
     }
 
-    pub(super) async fn run_now(&self, id: JobId, now: Timestamp) -> Result<Execution> {
-        step!(self, now, |session, step| { self.queue_run(session, step, id).await })
+    pub(super) async fn run_now(
+        &self,
+        id: JobId,
+        trace: Option<TraceId>,
+        now: Timestamp,
+    ) -> Result<Execution> {
+        step!(self, now, |session, step| { self.queue_run(session, step, id, trace).await })
     }
 
     pub(super) async fn queue_run(
@@ -147,12 +152,13 @@ impl Shared {
         connection: &mut PgConnection,
         step: &mut Step,
         id: JobId,
+        trace: Option<TraceId>,
     ) -> Outcome<Execution> {
         self.lock_job(connection, step, id).await?;
         let now = step.now;
         let plan = step.ask(id, |job, live| {
             let overlap = || Error::Overlap(job.spec.name.to_string());
-            plan::run_now(job, live, now).ok_or_else(overlap)
+            plan::run_now(job, live, trace, now).ok_or_else(overlap)
         })??;
         step.apply(id, &plan)?;
         let run = plan.executions.into_iter().last();

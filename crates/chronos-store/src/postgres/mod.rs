@@ -45,7 +45,9 @@ use chronos_core::store::{
     Claimed, Compacted, CompactionHook, Done, Finish, Fired, Hold, JobCounts, JobFilter, JobPage,
     Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
 };
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, WorkerId};
+use chronos_core::{
+    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
+};
 
 pub use config::PostgresConfig;
 pub use migrate::SCHEMA_VERSION;
@@ -142,17 +144,23 @@ impl Store for PostgresStore {
         self.shared.fire_due(now, limit, taker).await
     }
 
-    async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {
-        self.shared.run_now(job, now).await
+    async fn run_now(
+        &self,
+        job: JobId,
+        trace: Option<TraceId>,
+        now: Timestamp,
+    ) -> Result<Execution> {
+        self.shared.run_now(job, trace, now).await
     }
 
     async fn run_now_once(
         &self,
         job: JobId,
         request: Request,
+        trace: Option<TraceId>,
         now: Timestamp,
     ) -> Result<Done<ExecutionId>> {
-        self.shared.run_now_once(job, request, now).await
+        self.shared.run_now_once(job, request, trace, now).await
     }
 
     async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution> {

@@ -1,7 +1,7 @@
 //! Requests that are known again: what each of them made, for as long as they are kept.
 
 use chronos_core::store::{Done, Error, Request, Result};
-use chronos_core::{ExecutionId, Job, JobId, JobSpec, Timestamp};
+use chronos_core::{ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
 use sqlx::PgConnection;
 use sqlx::types::Uuid;
 
@@ -46,6 +46,7 @@ impl Shared {
         &self,
         job: JobId,
         request: Request,
+        trace: Option<TraceId>,
         now: Timestamp,
     ) -> Result<Done<ExecutionId>> {
         step!(self, now, |session, step| {
@@ -53,7 +54,7 @@ impl Shared {
                 Some(Made::Execution(made)) => Ok(Done { made, again: true }),
                 Some(Made::Job(_)) => Err(Error::RequestReused.into()),
                 None => {
-                    let made = self.queue_run(session, step, job).await?.id;
+                    let made = self.queue_run(session, step, job, trace).await?.id;
                     self.remember(session, request, Made::Execution(made), now).await?;
                     Ok(Done { made, again: false })
                 }

@@ -8,8 +8,9 @@ use chronos_core::execution::{
 use chronos_core::job::{Pause, Standing, Tally};
 use chronos_core::policy::retry;
 use chronos_core::store::{Error, Result};
-use chronos_core::{Execution, ExecutionId, JobId, Timestamp, WorkerId};
+use chronos_core::{Execution, ExecutionId, JobId, Timestamp, TraceId, WorkerId};
 use sqlx::postgres::PgRow;
+use sqlx::types::Uuid;
 
 use super::values::{Fields, cause_named, from_millis, reason_named};
 
@@ -115,6 +116,8 @@ fn head(fields: &mut Fields<'_>) -> Result<Head> {
     let trigger = trigger(fields)?;
     let (attempt, retry, lost) = (fields.small()?, fields.small()?, fields.small()?);
     let priority = fields.priority()?;
+    let trace: Option<Uuid> = fields.get()?;
+    let trace = trace.map(|trace| TraceId::from_bytes(*trace.as_bytes()));
     let state = State::Queued { held: false };
     Ok(Head {
         execution: Execution {
@@ -127,6 +130,7 @@ fn head(fields: &mut Fields<'_>) -> Result<Head> {
             retry,
             lost,
             priority,
+            trace,
             state,
         },
         held: fields.get()?,

@@ -115,7 +115,7 @@ impl World {
 
     fn run_now(&mut self) {
         let before = self.job.standing.clone();
-        let Some(planned) = self.with_live(|live| run_now(&self.job, live, self.now)) else {
+        let Some(planned) = self.with_live(|live| run_now(&self.job, live, None, self.now)) else {
             return;
         };
         let after = &planned.standing;

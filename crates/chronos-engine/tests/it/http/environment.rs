@@ -8,7 +8,7 @@ use super::Lab;
 use super::server::{Answer, Server};
 
 /// Runs the test of this name again in a process with these variables; says whether this is it.
-fn is_within(test: &str, variables: &[(&str, &str)]) -> bool {
+pub(super) fn is_within(test: &str, variables: &[(&str, &str)]) -> bool {
     if std::env::var_os("CHRONOS_WITHIN").is_some() {
         return true;
     }

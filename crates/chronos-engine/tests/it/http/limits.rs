@@ -61,7 +61,7 @@ async fn a_host_that_hangs_gets_no_more_requests_than_its_share() {
         spec.overlap = OverlapPolicy::Concurrent;
         store.create_job(spec, now).await.unwrap();
         for _ in 0..5 {
-            store.run_now(id, clock.now()).await.unwrap();
+            store.run_now(id, None, clock.now()).await.unwrap();
         }
     }
     quick.until(|seen| seen.requests.len() == 5).await;

@@ -7,6 +7,7 @@
 
 mod answers;
 mod environment;
+mod hostile;
 mod limits;
 mod reach;
 mod requests;

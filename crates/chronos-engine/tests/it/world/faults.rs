@@ -14,7 +14,7 @@ use chronos_core::store::{
     JobPage, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
-    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, WorkerId,
+    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId, WorkerId,
 };
 use chronos_engine::clock::Clock;
 use fastrand::Rng;
@@ -252,9 +252,10 @@ impl Store for Link {
         &self,
         job: JobId,
         request: Request,
+        trace: Option<TraceId>,
         now: Timestamp,
     ) -> Result<Done<ExecutionId>> {
-        self.inner.run_now_once(job, request, now).await
+        self.inner.run_now_once(job, request, trace, now).await
     }
 
     async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution> {
@@ -291,8 +292,13 @@ impl Store for Link {
         self.inner.jobs(after, limit).await
     }
 
-    async fn run_now(&self, job: JobId, now: Timestamp) -> Result<Execution> {
-        self.inner.run_now(job, now).await
+    async fn run_now(
+        &self,
+        job: JobId,
+        trace: Option<TraceId>,
+        now: Timestamp,
+    ) -> Result<Execution> {
+        self.inner.run_now(job, trace, now).await
     }
 
     async fn cancel(

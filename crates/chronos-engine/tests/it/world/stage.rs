@@ -277,7 +277,7 @@ impl Stage {
         let Some(number) = self.existing(number) else {
             return;
         };
-        match self.store.run_now(self.jobs[number].id, self.now()).await {
+        match self.store.run_now(self.jobs[number].id, None, self.now()).await {
             Ok(_) => self.ledger.lock().count("manual runs"),
             Err(Error::Overlap(_)) => self.ledger.lock().count("manual runs refused"),
             Err(error) => self.ledger.lock().violation(format!("run now: {error}")),

@@ -33,7 +33,7 @@ async fn a_hold_that_was_handed_back_is_worth_nothing() {
     let lab = Lab::new();
     let now = lab.now();
     let job = lab.job("job", lab.every(60), |_| {}, || async {}).await;
-    lab.store.run_now(job.spec.id, now).await.unwrap();
+    lab.store.run_now(job.spec.id, None, now).await.unwrap();
     let stale = claim(&lab, now).await[0].hold;
     lab.store.release(&[stale], now).await.unwrap();
     let taken = claim(&lab, now).await;
@@ -58,7 +58,7 @@ async fn runs_of_one_job_that_end_in_one_step_all_count() {
     let concurrent = |spec: &mut chronos_core::JobSpec| spec.overlap = OverlapPolicy::Concurrent;
     let job = lab.job("job", lab.every(60), concurrent, || async {}).await;
     for _ in 0..3 {
-        lab.store.run_now(job.spec.id, now).await.unwrap();
+        lab.store.run_now(job.spec.id, None, now).await.unwrap();
     }
     let claims = claim(&lab, now).await;
     finish(&lab, &claims, Ending::Success, now).await;
@@ -93,7 +93,7 @@ async fn a_retry_that_was_lost_goes_before_the_run_held_behind_it() {
         spec.retry = retry::Policy::up_to(1);
     };
     let job = lab.job("job", lab.every(3_600), queue, || async {}).await;
-    lab.store.run_now(job.spec.id, now).await.unwrap();
+    lab.store.run_now(job.spec.id, None, now).await.unwrap();
     let first = claim(&lab, now).await;
     let failed = Ending::Failed(Failure::transient("no"));
     finish(&lab, &first, failed, now).await;
@@ -101,7 +101,7 @@ async fn a_retry_that_was_lost_goes_before_the_run_held_behind_it() {
     let later = now.after(seconds(60));
     let retry = claim(&lab, later).await;
     assert_eq!(retry[0].execution.retry, 1);
-    lab.store.run_now(job.spec.id, later).await.unwrap();
+    lab.store.run_now(job.spec.id, None, later).await.unwrap();
     let expired = later.after(LEASE);
     lab.store.reap(expired, 100).await.unwrap();
     let claims = claim(&lab, expired).await;

@@ -40,6 +40,7 @@ impl From<&Execution> for proto::Execution {
             log: run.and_then(|run| run.log.as_deref()).unwrap_or_default().into(),
             response_body: response.map(|response| response.body.to_vec()).unwrap_or_default(),
             response_truncated: response.is_some_and(|response| response.truncated),
+            trace_id: execution.trace_id().to_string(),
         }
     }
 }

@@ -68,8 +68,8 @@ impl Defaults<'_> {
             max_delay: optional("retry_max", asked.retry_max)?.unwrap_or(usual.max_delay),
         };
         let grace = optional("misfire_grace", asked.misfire_grace)?;
+        let limit = optional("max_execution_time", asked.max_execution_time)?;
         Ok(JobSpec {
-            target,
             overlap: asked.overlap_policy.map_or_else(OverlapPolicy::default, Into::into),
             catch_up,
             misfire_grace: grace.unwrap_or(self.misfire_grace),
@@ -77,7 +77,8 @@ impl Defaults<'_> {
             jitter: jitter(asked.jitter_seconds)?,
             quiet_hours: quiet_hours(&asked.quiet_hours_policy_id)?,
             retry,
-            max_execution_time: optional("max_execution_time", asked.max_execution_time)?,
+            max_execution_time: limit.or(target.usual_limit()),
+            target,
             ..spec.with_tags(asked.tags)
         })
     }

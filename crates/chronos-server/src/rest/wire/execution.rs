@@ -53,6 +53,10 @@ pub(crate) struct Execution {
     response_body_base64: Option<String>,
     /// Whether the body went on.
     response_truncated: bool,
+    /// The trace that it belongs to: that of the `traceparent` it was asked for with, else one of its
+    /// slot. Its target is told the same.
+    #[schema(example = "4bf92f3577b34da6a3ce929d0e0e4736")]
+    trace_id: String,
     error: Option<String>,
     log: Option<String>,
 }
@@ -90,6 +94,7 @@ impl From<&Told> for Execution {
             response_body: text.map(Into::into),
             response_body_base64: body.filter(|_| text.is_none()).map(|it| STANDARD.encode(it)),
             response_truncated: response.is_some_and(|response| response.truncated),
+            trace_id: execution.trace_id().to_string(),
             error: error(&execution.state).map(Into::into),
             log: run.and_then(|run| run.log.as_deref()).map(Into::into),
         }

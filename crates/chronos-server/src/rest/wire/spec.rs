@@ -84,7 +84,8 @@ pub(crate) struct NewJob {
     /// The longest delay before a retry.
     #[schema(value_type = Option<f64>, minimum = 0)]
     pub(crate) retry_max_seconds: Option<Seconds>,
-    /// Seconds after which a run is stopped.
+    /// Seconds after which a run is stopped; of an http target 300, or its timeout where that is longer,
+    /// if left out.
     #[schema(value_type = Option<f64>, minimum = 0)]
     pub(crate) max_execution_time: Option<Seconds>,
 }
@@ -140,10 +141,10 @@ impl Defaults<'_> {
         };
         let name = asked.name.unwrap_or_else(|| format!("job-{id}"));
         let read = (|| {
-            let spec = JobSpec::new(id, &name, schedule?, now);
+            let (spec, target) = (JobSpec::new(id, &name, schedule?, now), target?);
+            let limit = asked.max_execution_time.map(|Seconds(most)| most);
             let spec = JobSpec {
                 owner: owner.into(),
-                target: target?,
                 overlap: overlap?,
                 catch_up: catch_up?.unwrap_or(spec.catch_up),
                 misfire_grace: asked
@@ -153,7 +154,8 @@ impl Defaults<'_> {
                 jitter: jitter?,
                 quiet_hours: quiet_hours?,
                 retry,
-                max_execution_time: asked.max_execution_time.map(|Seconds(most)| most),
+                max_execution_time: limit.or(target.usual_limit()),
+                target,
                 ..spec
             };
             Some(spec.with_tags(asked.tags.unwrap_or_default()))

@@ -268,3 +268,27 @@ async fn several_wrong_fields_are_told_at_once() {
     assert_eq!(problem["errors"][1]["accepted"], "http or https");
     house.close().await;
 }
+
+#[tokio::test]
+async fn a_request_is_stopped_after_five_minutes_unless_its_job_says_otherwise() {
+    let house = House::open().await;
+    for (number, (timeout, limit, told)) in [
+        (json!(null), json!(null), json!(300)),
+        (json!(null), json!(20), json!(20)),
+        (json!(600), json!(null), json!(600)),
+        (json!(600), json!(900), json!(900)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut job = hourly(&format!("job {number}"), "");
+        job["target"] = json!({"type": "http", "url": "http://127.0.0.1:9/"});
+        job["target"]["timeout_seconds"] = timeout;
+        job["max_execution_time"] = limit;
+        let made = house.make(&job).await;
+        assert_eq!(made["max_execution_time"].as_f64(), told.as_f64(), "{made}");
+    }
+    let handler = house.make(&hourly("handler", "succeed")).await;
+    assert_eq!(handler["max_execution_time"], json!(null));
+    house.close().await;
+}

@@ -12,6 +12,7 @@ mod previewing;
 mod reaching;
 mod refusing;
 mod running;
+mod tracing;
 
 use std::net::SocketAddr;
 

@@ -126,6 +126,8 @@ CREATE TABLE chronos.live_executions (
     lost integer NOT NULL,
     -- The highest goes first.
     priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    -- The trace of whoever asked for it.
+    trace_id uuid,
     -- Waits for an earlier run or for the end of a pause.
     held boolean NOT NULL,
     worker_id text,
@@ -171,6 +173,7 @@ CREATE TABLE chronos.job_executions (
     retry_number integer NOT NULL,
     lost integer NOT NULL,
     priority smallint NOT NULL,
+    trace_id uuid,
     status text NOT NULL,
     worker_id text,
     token bigint,

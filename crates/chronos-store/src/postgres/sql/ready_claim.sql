@@ -24,5 +24,5 @@ SET token = numbered.token, worker_id = $7, started_at = $4, last_heartbeat_at =
 FROM numbered JOIN chronos.job_standings s ON s.id = numbered.job_id
 WHERE l.id = numbered.id
 RETURNING l.id, l.job_id, l.scheduled_for, l.run_at, l.trigger, l.manual_number, l.attempt, l.retry_number,
-    l.lost, l.priority, l.held, l.worker_id, l.token, l.started_at, l.last_heartbeat_at, l.expires_at,
+    l.lost, l.priority, l.trace_id, l.held, l.worker_id, l.token, l.started_at, l.last_heartbeat_at, l.expires_at,
     l.deadline, l.cancel, s.revision

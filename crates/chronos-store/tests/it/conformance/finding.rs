@@ -143,7 +143,7 @@ pub(crate) async fn a_status_follows_what_is_alive(bench: &mut Bench) {
     let claim = bench.start(50).await;
     bench.end(&claim, failed(), 51).await;
     assert_eq!(names(bench, &of(Status::Failed)).await, "a");
-    bench.run_now(job_id("a"), at(60)).await.unwrap();
+    bench.run_now(job_id("a"), None, at(60)).await.unwrap();
     assert_eq!(names(bench, &of(Status::Pending)).await, "a", "a run of it waits");
     let claim = bench.take(60).await.remove(0);
     bench.end(&claim, Ending::Success, 61).await;

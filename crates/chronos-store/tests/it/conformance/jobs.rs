@@ -207,7 +207,7 @@ pub(crate) async fn an_unknown_job_is_said_to_be_unknown(bench: &Bench) {
     assert_eq!(bench.job(id).await, Err(unknown.clone()));
     assert_eq!(bench.amend_job(id, Change::Resume, None, at(0)).await, Err(unknown.clone()));
     assert_eq!(bench.delete_job(id, at(0)).await, Err(unknown.clone()));
-    assert_eq!(bench.run_now(id, at(0)).await, Err(unknown));
+    assert_eq!(bench.run_now(id, None, at(0)).await, Err(unknown));
     assert_eq!(bench.executions(id, None, 9).await, Ok(vec![]));
     assert_eq!(bench.checkpoint(id).await, Ok(None));
 }

@@ -119,6 +119,7 @@ macro_rules! conformance {
                 a_slot_is_skipped_while_a_run_by_hand_is_alive,
                 two_runs_by_hand_at_one_instant_stay_two,
                 a_run_by_hand_ignores_a_pause,
+                a_run_keeps_the_trace_that_it_was_asked_for_in,
                 a_run_by_hand_queues_behind_another_if_the_policy_says_so,
                 a_job_that_is_over_can_be_run_by_hand,
             }

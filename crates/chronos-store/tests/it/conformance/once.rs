@@ -31,7 +31,7 @@ pub(crate) async fn a_key_is_good_for_one_request(bench: &Bench) {
     bench.create_job_once(every("a", 10), request("k", "body"), at(0)).await.unwrap();
     let other = bench.create_job_once(again(), request("k", "other"), at(1)).await;
     assert_eq!(other, Err(Error::RequestReused));
-    let run = bench.run_now_once(job_id("a"), request("k", "body"), at(1)).await;
+    let run = bench.run_now_once(job_id("a"), request("k", "body"), None, at(1)).await;
     assert_eq!(run, Err(Error::RequestReused));
     let bobs = Request::new("bob", "k", &[b"other"]);
     let bobs = bench.create_job_once(every("b", 10), bobs, at(1)).await;
@@ -65,10 +65,10 @@ pub(crate) async fn a_request_is_known_over_restarts_and_forgotten_after_a_day(b
 pub(crate) async fn the_same_request_makes_one_run(bench: &mut Bench) {
     bench.create(every("a", 10)).await;
     let request = request("k", "run a");
-    let first = bench.run_now_once(job_id("a"), request, at(1)).await.unwrap();
+    let first = bench.run_now_once(job_id("a"), request, None, at(1)).await.unwrap();
     assert!(!first.again);
     bench.reopen().await;
-    let second = bench.run_now_once(job_id("a"), request, at(2)).await.unwrap();
+    let second = bench.run_now_once(job_id("a"), request, None, at(2)).await.unwrap();
     assert_eq!((second.made, second.again), (first.made, true));
     assert_eq!(bench.rows(job_id("a")).await.len(), 1);
 }
@@ -80,7 +80,7 @@ pub(crate) async fn what_is_refused_is_not_remembered(bench: &Bench) {
     bench.delete_job(job_id("a"), at(2)).await.unwrap();
     let made = bench.create_job_once(again(), request("k", "body"), at(3)).await;
     assert_eq!(made, Ok(Done { made: job_id("twin"), again: false }));
-    let ghost = bench.run_now_once(job_id("ghost"), request("l", "run"), at(3)).await;
+    let ghost = bench.run_now_once(job_id("ghost"), request("l", "run"), None, at(3)).await;
     assert_eq!(ghost, Err(Error::NoSuchJob(job_id("ghost"))));
 }
 

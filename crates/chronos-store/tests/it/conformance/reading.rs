@@ -206,7 +206,7 @@ pub(crate) async fn whoever_watches_hears_what_may_be_due(bench: &Bench) {
     let edit = Change::Edit(Box::new(every("a", 5)));
     bench.amend_job(id, edit, None, at(13)).await.unwrap();
     assert!(heard(Wake::Job), "an edited job");
-    bench.run_now(id, at(14)).await.unwrap();
+    bench.run_now(id, None, at(14)).await.unwrap();
     assert!(heard(Wake::Execution), "a run by hand");
     let claim = bench.take(14).await.remove(0);
     bench.release(&[claim.hold], at(14)).await.unwrap();

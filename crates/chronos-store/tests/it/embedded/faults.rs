@@ -41,7 +41,7 @@ async fn busy(bench: &Bench) -> Work {
     bench.put_policy(policy()).await.unwrap();
     bench.fire(10).await;
     let running = bench.take(10).await;
-    let waiting = bench.run_now(job_id("a"), at(11)).await.unwrap().id;
+    let waiting = bench.run_now(job_id("a"), None, at(11)).await.unwrap().id;
     Work { running, waiting }
 }
 
@@ -58,7 +58,7 @@ async fn verb(store: &dyn Store, work: &Work, number: usize) -> Option<Result<()
         2 => store.amend_job(id, pause, None, now).await.map(drop),
         3 => store.delete_job(id, now).await,
         4 => store.fire_due(now, 9, None).await.map(drop),
-        5 => store.run_now(id, now).await.map(drop),
+        5 => store.run_now(id, None, now).await.map(drop),
         6 => store.claim(&worker("w"), terms(45), 9).await.map(drop),
         7 => store.renew(&holds, terms(39)).await.map(drop),
         8 => {

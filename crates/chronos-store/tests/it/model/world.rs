@@ -107,7 +107,7 @@ impl World {
                 true
             }
             Verb::RunNow(job) => match self.pick_job(job) {
-                Some(job) => accepted(self.bench.run_now(job.spec.id, now).await),
+                Some(job) => accepted(self.bench.run_now(job.spec.id, None, now).await),
                 None => false,
             },
             Verb::Fire(limit, room) => self.fire(limit, room).await,

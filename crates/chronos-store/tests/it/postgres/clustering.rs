@@ -124,7 +124,7 @@ async fn a_lease_is_renewed_while_every_other_connection_is_busy() {
     assert_eq!(other.run(&lock), "1");
     let waiting = {
         let (store, id) = (store.clone(), job.spec.id);
-        tokio::spawn(async move { store.run_now(id, at(11)).await })
+        tokio::spawn(async move { store.run_now(id, None, at(11)).await })
     };
     while schema.psql("SELECT count(*) FROM pg_locks WHERE NOT granted") == "0" {
         tokio::task::yield_now().await;

@@ -24,7 +24,7 @@ fn partitions(schema: &Schema, table: &str) -> Vec<String> {
 
 /// Runs the job once at an instant.
 async fn run_at(store: &dyn Store, now: Timestamp) {
-    store.run_now(job_id("a"), now).await.unwrap();
+    store.run_now(job_id("a"), None, now).await.unwrap();
     let terms = Terms { now, ..terms(0) };
     let claimed = store.claim(&worker("w"), terms, 9).await.unwrap();
     let mut end = finish(claimed.claims[0].hold, Ending::Success, 0);
