@@ -180,7 +180,6 @@ impl Config {
             lease: Duration::from_secs(self.lease_secs),
             heartbeat: Duration::from_secs(self.heartbeat_secs),
             reach: Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone())),
-            ..SchedulerConfig::default()
         };
         serve.secret_key_file.clone_from(&self.secret_key_file);
         serve.database = self.database();

@@ -11,7 +11,11 @@ use super::MASK;
 
 /// The value of a header. A secret is stored encrypted and told as `********`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(untagged, deny_unknown_fields, expecting = "a text, or {\"secret\": a text}")]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "this value, expected a string, or an object such as {\"secret\": \"…\"}"
+)]
 pub(crate) enum HeaderValue {
     /// Sent as it is.
     Plain(String),

@@ -194,7 +194,7 @@ impl SpecFlags {
             spec.target = Some(Target::http(method, url));
         }
         let body = self.read_body()?;
-        let (given, signing) = self.read_secrets()?;
+        let (given, signing) = (self.read_headers()?, self.read_signing()?);
         if let Some(Target::Http {
             headers,
             signing_secret,
@@ -231,8 +231,8 @@ impl SpecFlags {
         }
     }
 
-    /// The headers, and what requests are signed with.
-    fn read_secrets(&self) -> Result<(Vec<(String, HeaderValue)>, Option<SecretText>), Error> {
+    /// The headers, those that are secrets last.
+    fn read_headers(&self) -> Result<Vec<(String, HeaderValue)>, Error> {
         let plain = self.header.iter().cloned();
         let mut headers: Vec<(String, HeaderValue)> =
             plain.map(|(name, value)| (name, HeaderValue::Plain(value))).collect();
@@ -240,9 +240,14 @@ impl SpecFlags {
             let secret = read_secret("--secret-header", value)?;
             headers.push((name.clone(), HeaderValue::Secret { secret }));
         }
+        Ok(headers)
+    }
+
+    /// What requests are signed with.
+    fn read_signing(&self) -> Result<Option<SecretText>, Error> {
         let signing = self.signing_secret.as_deref();
         let signing = signing.map(|text| read_secret("--signing-secret", text)).transpose()?;
-        Ok((headers, signing.map(SecretText)))
+        Ok(signing.map(SecretText))
     }
 
     fn read_body(&self) -> Result<Option<Vec<u8>>, Error> {

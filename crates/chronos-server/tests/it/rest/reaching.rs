@@ -22,7 +22,7 @@ async fn a_job_that_calls_what_is_not_public_is_refused_with_what_to_do() {
         ("http://2130706433/", "127.0.0.1"),
         ("http://0177.0.0.1/", "127.0.0.1"),
         ("http://0x7f.1/", "127.0.0.1"),
-        ("http://[::ffff:127.0.0.1]/", "::ffff:7f00:1"),
+        ("http://[::ffff:127.0.0.1]/", "127.0.0.1"),
         ("http://[::1]/", "::1"),
         ("http://localhost./", "localhost."),
         ("http://192.168.0.1/", "192.168.0.1"),
