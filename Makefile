@@ -30,7 +30,7 @@ test-hostile: ## Have endpoints pour 10 GiB over the scheduler, and check that i
 		--features http --test it http::hostile -- --nocapture
 
 openapi: ## Write openapi.json anew from the code
-	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --package chronos-server --test it documenting::the_document
+	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --all-targets --features chronos-store/postgres documenting::the_document
 
 test-chaos: postgres ## Let nodes and their database fail at random for CHRONOS_CHAOS_MINUTES (5)
 	CHRONOS_CHAOS_SECONDS=$$(( $${CHRONOS_CHAOS_MINUTES:-5} * 60 )) \
