@@ -55,8 +55,9 @@ pub(super) async fn work_off(url: &str, rows: usize) -> anyhow::Result<f64> {
     let begun = begin();
     let (sender, claimed) = mpsc::channel(UNDER_WAY);
     let finisher = tokio::spawn(finish(ending, claimed));
+    let batch = i64::try_from(BATCH)?;
     loop {
-        let rows = sqlx::query(CLAIM).bind(BATCH as i64).fetch_all(&mut claiming).await?;
+        let rows = sqlx::query(CLAIM).bind(batch).fetch_all(&mut claiming).await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect();
         if ids.is_empty() || sender.send(ids).await.is_err() {
             break;

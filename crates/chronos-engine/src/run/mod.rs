@@ -27,7 +27,6 @@ use chronos_core::{Execution, JobSpec, Timestamp, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::clock::Clock;
@@ -124,18 +123,12 @@ pub(crate) struct Shared {
     pub(crate) bells: Bells,
     /// The parent of every run's token.
     pub(crate) runs: CancellationToken,
-    /// Set once the engine has dropped dead.
-    dead: AtomicBool,
 }
 
 impl Shared {
     /// The age at which a lease that was not renewed counts as lost.
     fn fence(&self) -> Duration {
         self.config.lease.saturating_sub(self.config.lease_margin)
-    }
-
-    fn is_dead(&self) -> bool {
-        self.dead.load(Ordering::SeqCst)
     }
 
     /// When to look again whether the brake is released, if it is pulled.
@@ -177,8 +170,6 @@ pub struct Engine {
     upkeep: CancellationToken,
     intake_loops: JoinSet<()>,
     upkeep_loops: JoinSet<()>,
-    /// Batches of runs that are about to begin.
-    beginnings: TaskTracker,
 }
 
 impl fmt::Debug for Engine {
@@ -212,7 +203,6 @@ impl Engine {
             ended,
             bells,
             runs,
-            dead: AtomicBool::new(false),
         });
         let (intake, upkeep) = (CancellationToken::new(), CancellationToken::new());
         let (mut intake_loops, mut upkeep_loops) = (JoinSet::new(), JoinSet::new());
@@ -220,8 +210,7 @@ impl Engine {
         let looped = |tick, bell: &Arc<Notify>, stop: &CancellationToken| {
             turn::run(tick, shared.clock.clone(), bell.clone(), stop.clone())
         };
-        let beginnings = TaskTracker::new();
-        let starter = || Starter::new(shared.clone(), intake.clone(), beginnings.clone());
+        let starter = || Starter::new(shared.clone(), intake.clone());
         if shared.config.roles.scheduler {
             let planner: Box<dyn Tick> = Box::new(Planner::new(starter()));
             let reaper: Box<dyn Tick> = Box::new(Reaper::new(shared.clone()));
@@ -238,7 +227,7 @@ impl Engine {
         }
         let herald: Box<dyn Tick> = Box::new(Herald::new(shared.clone()));
         upkeep_loops.spawn(looped(herald, &bells.announce, &upkeep));
-        Self { shared, intake, upkeep, intake_loops, upkeep_loops, beginnings }
+        Self { shared, intake, upkeep, intake_loops, upkeep_loops }
     }
 
     /// How many executions this engine runs now.
@@ -254,10 +243,6 @@ impl Engine {
     pub async fn stop(mut self, grace: Duration) -> usize {
         self.intake.cancel();
         join(&mut self.intake_loops).await;
-        self.beginnings.close();
-        if tokio::time::timeout(LAST_TURN, self.beginnings.wait()).await.is_err() {
-            warn!("Claims could not be handed back: the store does not answer");
-        }
         self.shared.runs.cancel();
         let idle = self.shared.roster.idle();
         let aborted = match tokio::time::timeout(grace, idle).await {
@@ -271,7 +256,6 @@ impl Engine {
 
     /// Drops dead, as a killed process would: nothing is finished, handed back or flushed.
     pub fn kill(mut self) {
-        self.shared.dead.store(true, Ordering::SeqCst);
         self.intake_loops.abort_all();
         self.upkeep_loops.abort_all();
         self.shared.roster.abort_all();

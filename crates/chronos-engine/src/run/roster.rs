@@ -71,7 +71,7 @@ const PARTS: usize = 16;
 #[derive(Default)]
 pub(crate) struct Roster {
     parts: [Mutex<Part>; PARTS],
-    /// Runs on the roster, or about to be entered.
+    /// Runs on the roster.
     runs: AtomicUsize,
     /// Those, and the room that someone holds and has not filled yet.
     places: AtomicUsize,
@@ -101,12 +101,29 @@ impl Room<'_> {
         self.left
     }
 
-    /// Takes places for as many runs, which are entered next.
-    pub(crate) fn take(&mut self, count: usize) {
+    /// Adds runs, each with the time at which it times out; gives back what is to be launched.
+    pub(crate) fn fill<T>(
+        &mut self,
+        runs: Vec<T>,
+        mut enter: impl FnMut(T) -> (Entry, Option<Duration>),
+    ) -> Vec<JobContext> {
+        let (count, roster) = (runs.len(), self.roster);
         let held = self.left.min(count);
         self.left -= held;
-        self.roster.places.fetch_add(count - held, Ordering::SeqCst);
-        self.roster.runs.fetch_add(count, Ordering::SeqCst);
+        roster.places.fetch_add(count - held, Ordering::SeqCst);
+        roster.runs.fetch_add(count, Ordering::SeqCst);
+        let mut launches = Vec::with_capacity(count);
+        for run in runs {
+            let (entry, deadline) = enter(run);
+            let id = entry.context.hold().execution;
+            launches.push(entry.context.clone());
+            let mut part = roster.part(id);
+            part.entries.insert(id, entry);
+            if let Some(deadline) = deadline {
+                part.set_end(id, deadline, Ending::TimedOut);
+            }
+        }
+        launches
     }
 }
 
@@ -185,16 +202,6 @@ impl Roster {
             }
         });
         reserved.map_or(0, fits)
-    }
-
-    /// Adds a run for which a place was taken, with the time at which it times out.
-    pub(crate) fn enter(&self, entry: Entry, deadline: Option<Duration>) {
-        let id = entry.context.hold().execution;
-        let mut part = self.part(id);
-        part.entries.insert(id, entry);
-        if let Some(deadline) = deadline {
-            part.set_end(id, deadline, Ending::TimedOut);
-        }
     }
 
     /// Takes a run off, if it is still on under this hold; whoever gets it decides its end. Passes it
@@ -305,8 +312,8 @@ impl Roster {
         }
     }
 
-    /// Gives up the places of runs that were never entered, or were taken off and have been passed on.
-    pub(crate) fn leave(&self, count: usize) {
+    /// Runs that were taken off have been passed on.
+    fn leave(&self, count: usize) {
         self.places.fetch_sub(count, Ordering::SeqCst);
         if count > 0 && self.runs.fetch_sub(count, Ordering::SeqCst) == count {
             self.emptied.notify_waiters();

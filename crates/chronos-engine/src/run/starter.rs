@@ -8,10 +8,9 @@ use std::time::Duration;
 use chronos_core::execution::Failure;
 use chronos_core::job::Target;
 use chronos_core::plan::Ending;
-use chronos_core::store::{Claim, Hold};
+use chronos_core::store::{self, Claim, Hold};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::Shared;
@@ -19,61 +18,43 @@ use super::roster::{Entry, Room};
 use crate::handler::{Crew, Handler, JobContext};
 
 /// Begins runs on this engine, until it is told to stop.
-#[derive(Clone)]
 pub(super) struct Starter {
     pub(super) shared: Arc<Shared>,
     intake: CancellationToken,
-    /// Batches that are begun elsewhere than where they were claimed.
-    elsewhere: TaskTracker,
 }
 
-/// Fewer runs than this are begun where they are claimed.
-const FEW: usize = 8;
-
 impl Starter {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        intake: CancellationToken,
-        elsewhere: TaskTracker,
-    ) -> Self {
-        Self { shared, intake, elsewhere }
+    pub(super) fn new(shared: Arc<Shared>, intake: CancellationToken) -> Self {
+        Self { shared, intake }
     }
 
-    /// Begins runs that were claimed then, in the room made for them.
-    pub(super) async fn begin(&self, claims: Vec<Claim>, claimed_at: Duration, mut room: Room<'_>) {
+    /// Begins runs that were claimed then, in the room made for them; hands them back when it is too
+    /// late. Left alone they would be reaped, so a hand-back that fails only costs time.
+    pub(super) async fn begin(
+        &self,
+        claims: Vec<Claim>,
+        claimed_at: Duration,
+        mut room: Room<'_>,
+    ) -> store::Result<()> {
         if claims.is_empty() {
-            return;
-        }
-        // They count as running before anyone may find the roster empty, and stop.
-        room.take(claims.len());
-        if claims.len() < FEW {
-            self.start(claims, claimed_at).await;
-        } else {
-            // Beginning many is work for another thread, while this one fires what else is due.
-            let starter = self.clone();
-            self.elsewhere.spawn(async move { starter.start(claims, claimed_at).await });
-        }
-    }
-
-    async fn start(&self, claims: Vec<Claim>, claimed_at: Duration) {
-        let shared = &self.shared;
-        if shared.is_dead() {
-            return;
+            return Ok(());
         }
         if !self.may_begin(claimed_at) {
-            shared.roster.leave(claims.len());
             return self.hand_back(&claims).await;
         }
-        shared.observer.started(&claims);
-        let crew = Arc::new(shared.clone());
-        for claim in claims {
-            start(claim, claimed_at, &crew);
+        self.shared.observer.started(&claims);
+        // They are on the roster before anyone may find it empty, and stop.
+        let crew = Arc::new(self.shared.clone());
+        let launches = room.fill(claims, |claim| enter(claim, claimed_at, &crew));
+        let shared = self.shared.clone();
+        if launches.len() < FEW {
+            launch(&shared, launches);
+        } else {
+            // Launching many is work for another thread, while this one fires what else is due.
+            tokio::spawn(async move { launch(&shared, launches) });
         }
-        shared.bells.keep.notify_one();
-        if shared.is_dead() {
-            // Whoever dropped dead meanwhile did not find them all.
-            shared.roster.abort_all();
-        }
+        self.shared.bells.keep.notify_one();
+        Ok(())
     }
 
     /// Whether runs claimed then may still begin now: an answer may come after the lease it speaks
@@ -83,32 +64,36 @@ impl Starter {
         age < self.shared.fence() && !self.intake.is_cancelled()
     }
 
-    /// Hands runs back that it is too late to begin. Left alone they would be reaped, so a hand-back
-    /// that fails only costs time.
-    async fn hand_back(&self, claims: &[Claim]) {
-        let shared = &self.shared;
+    async fn hand_back(&self, claims: &[Claim]) -> store::Result<()> {
         warn!(claims = claims.len(), "Claims handed back: it is too late to begin them");
         let holds: Vec<Hold> = claims.iter().map(|claim| claim.hold).collect();
-        if let Err(error) = shared.store.release(&holds, shared.clock.now()).await {
-            warn!(%error, "Claims could not be handed back, and are left to their leases");
-        }
+        let shared = &self.shared;
+        shared.store.release(&holds, shared.clock.now()).await
     }
 }
 
-/// Puts a run on the roster and gives it a task of its own.
-fn start(claim: Claim, claimed_at: Duration, crew: &Arc<Crew>) {
-    let shared: &Shared = crew;
+/// The roster's entry for a run that begins now, and until when it may go on.
+fn enter(claim: Claim, claimed_at: Duration, crew: &Arc<Crew>) -> (Entry, Option<Duration>) {
     // An answer may come long after its claim; the time that a run has begins with the run.
-    let begins = shared.clock.monotonic();
+    let begins = crew.clock.monotonic();
     let deadline = claim.spec.max_execution_time.map(|most| begins.saturating_add(most));
     let context = JobContext::new(claim, crew.clone());
-    shared.roster.enter(Entry::new(context.clone(), claimed_at, begins), deadline);
-    let Some(handler) = shared.handlers.handler(context.target()) else {
-        shared.complete(context.hold(), Ending::Failed(no_handler(context.target())));
-        return;
-    };
-    let run = run(handler, context.clone());
-    context.task().begin(|| tokio::spawn(run).abort_handle());
+    (Entry::new(context, claimed_at, begins), deadline)
+}
+
+/// Fewer runs than this are launched where they are claimed.
+const FEW: usize = 8;
+
+/// Gives each run that is still on the roster a task of its own.
+fn launch(shared: &Arc<Shared>, launches: Vec<JobContext>) {
+    for context in launches {
+        let Some(handler) = shared.handlers.handler(context.target()) else {
+            shared.complete(context.hold(), Ending::Failed(no_handler(context.target())));
+            continue;
+        };
+        let run = run(handler, context.clone());
+        context.task().begin(|| tokio::spawn(run).abort_handle());
+    }
 }
 
 /// Runs a handler to its end; a panic is a failure of this run and of nothing else.

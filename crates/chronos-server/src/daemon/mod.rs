@@ -24,6 +24,7 @@ pub(crate) use gate::{Gate, Phase};
 pub(crate) use guard::refuse_with;
 use listener::Server;
 use probes::Probes;
+use routes::Behind;
 
 use crate::metrics::Metrics;
 pub use crate::secrets::KeyFileError;
@@ -112,11 +113,20 @@ impl Daemon {
         let gate = Arc::new(Gate::new());
         let probes = Probes::new(service.clone(), gate.clone());
         let closing = CancellationToken::new();
+        let behind = Behind {
+            service: &service,
+            own: opened.own.as_ref(),
+            metrics: &metrics,
+            auth: &auth,
+            gate: &gate,
+            probes: &probes,
+            closing: &closing,
+            limits: &limits,
+        };
         let routes = if config.scheduler.roles.api {
-            let own = opened.own.as_ref();
-            routes::all(&service, own, &metrics, &auth, &gate, &probes, &closing, &limits)?
+            routes::all(&behind)?
         } else {
-            routes::about_itself(&service, &metrics, &auth, &probes, &limits)
+            routes::about_itself(&behind)
         };
         service.start().await?;
         if let Some(timekeeper) = timekeeper {

@@ -27,16 +27,22 @@ use crate::proto::DESCRIPTORS;
 use crate::proto::scheduler_server::SchedulerServer;
 use crate::rest::{self, Api};
 
-pub(super) fn all(
-    service: &Arc<SchedulerService>,
-    own: Option<&Arc<EmbeddedStore>>,
-    metrics: &Arc<Metrics>,
-    auth: &Arc<Auth>,
-    gate: &Arc<Gate>,
-    probes: &Probes,
-    closing: &CancellationToken,
-    limits: &Limits,
-) -> Result<Router, Error> {
+/// What the routes lead to.
+pub(super) struct Behind<'a> {
+    pub(super) service: &'a Arc<SchedulerService>,
+    /// The scheduler's store, where it is this daemon's own.
+    pub(super) own: Option<&'a Arc<EmbeddedStore>>,
+    pub(super) metrics: &'a Arc<Metrics>,
+    pub(super) auth: &'a Arc<Auth>,
+    pub(super) gate: &'a Arc<Gate>,
+    pub(super) probes: &'a Probes,
+    pub(super) closing: &'a CancellationToken,
+    pub(super) limits: &'a Limits,
+}
+
+/// Everything that a daemon serves.
+pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
+    let &Behind { service, own, metrics, auth, gate, probes, closing, limits } = behind;
     let changes = Changes::new();
     service.observe(Arc::new(changes.clone()));
     let scheduler = Scheduler::new(
@@ -66,27 +72,17 @@ pub(super) fn all(
     let health = HealthServer::new(HealthService::from_health_reporter(probes.reporter()));
     let health = Routes::new(health).into_axum_router().reset_fallback();
     let grpc = guarded.merge(health).layer(from_fn(guard::only_grpc));
-    let routes = itself(service, metrics, auth, probes).merge(rest.merge(bulk)).merge(rest::docs());
+    let routes = itself(behind).merge(rest.merge(bulk)).merge(rest::docs());
     Ok(fenced(routes.merge(grpc), auth, limits))
 }
 
 /// What a node serves that answers no requests: how it is.
-pub(super) fn about_itself(
-    service: &Arc<SchedulerService>,
-    metrics: &Arc<Metrics>,
-    auth: &Arc<Auth>,
-    probes: &Probes,
-    limits: &Limits,
-) -> Router {
-    fenced(itself(service, metrics, auth, probes), auth, limits)
+pub(super) fn about_itself(behind: &Behind<'_>) -> Router {
+    fenced(itself(behind), behind.auth, behind.limits)
 }
 
-fn itself(
-    service: &Arc<SchedulerService>,
-    metrics: &Arc<Metrics>,
-    auth: &Arc<Auth>,
-    probes: &Probes,
-) -> Router {
+fn itself(behind: &Behind<'_>) -> Router {
+    let &Behind { service, metrics, auth, probes, .. } = behind;
     let (readyz, figures, metrics) = (probes.clone(), service.clone(), metrics.clone());
     let known = from_fn_with_state(auth.clone(), authorise);
     let tell_figures = move || metrics::text(metrics.clone(), figures.clone());

@@ -163,7 +163,7 @@ fn if_match(headers: &HeaderMap, current: u64) -> Result<Option<u64>, Problem> {
 /// stop. It can still be read, and switched on again. With `purge` it is removed for good.
 #[utoipa::path(delete, path = "/jobs/{id}", tag = "jobs",
     params(("id" = String, Path, format = "uuid"),
-        ("purge" = Option<bool>, Query, description = "Removes the job and its history")),
+        ("purge" = Option<bool>, Query, description = "Removes the job for good")),
     responses(
         (status = 200, description = "The job, switched off", body = Job),
         (status = 204, description = "The job is no longer there"),
