@@ -6,6 +6,7 @@ pub mod cli;
 mod clock;
 pub mod config;
 pub mod daemon;
+mod defaults;
 mod grpc;
 pub mod logs;
 pub mod metrics;

@@ -46,7 +46,8 @@ impl FromStr for Rule {
         }
         let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
         if let Ok(address) = bare.parse::<IpAddr>() {
-            return Ok(Self::Net(address.into()));
+            // What is connected to is the address that another one stands for.
+            return Ok(Self::Net(embedded(address).into()));
         }
         match Host::parse(text) {
             Ok(Host::Domain(name)) if !text.contains('/') => Ok(Self::Host(normal(&name))),
@@ -338,6 +339,16 @@ mod tests {
             assert!(some.check(other, loopback).is_err(), "{other}");
         }
         assert!(admits(&reach(&["localhost"]), "http://localhost:8080/"));
+    }
+
+    #[test]
+    fn an_address_is_allowed_in_each_of_its_spellings() {
+        for spelling in ["10.1.2.3", "::ffff:10.1.2.3", "[::ffff:10.1.2.3]", "64:ff9b::a01:203"] {
+            let allowed = reach(&[spelling]);
+            assert!(admits(&allowed, "http://10.1.2.3/"), "{spelling}");
+            assert!(admits(&allowed, "http://[::ffff:10.1.2.3]/"), "{spelling}");
+            assert!(!admits(&allowed, "http://10.1.2.4/"), "{spelling}");
+        }
     }
 
     #[test]

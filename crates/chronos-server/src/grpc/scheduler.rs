@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use super::convert::job::{self, Activity};
-use super::convert::spec::Defaults;
 use super::refusal::{Refusal, status};
 use super::{Changes, page, watch};
 use crate::auth::{Auth, Caller, LOCAL};
+use crate::defaults::Defaults;
 use crate::metrics::Metrics;
 use crate::proto;
 
@@ -65,13 +65,7 @@ impl Scheduler {
     }
 
     pub(super) fn defaults(&self) -> Defaults<'_> {
-        Defaults {
-            zone: self.service.default_zone(),
-            misfire_grace: self.service.config().misfire_grace,
-            handlers: self.service.handlers(),
-            reach: &self.service.config().reach,
-            keyring: self.service.keyring(),
-        }
+        Defaults::of(&self.service)
     }
 
     /// The job of this id or, if there is none, of this name, if it is there for the caller.

@@ -47,7 +47,7 @@ impl Contract for Scheduler {
         let (now, trace) = (self.now(), trace(request.metadata()));
         let owner = caller(&request)?.owner;
         let id = self.service.new_job_id();
-        let spec = self.defaults().read(request.into_inner().spec, (id, None), now)?;
+        let spec = self.defaults().read_message(request.into_inner().spec, (id, None), now)?;
         let spec = JobSpec { owner, trace, ..spec };
         let job = self.service.store().create_job(spec, now).await.map_err(status)?;
         self.metrics.job_created();
@@ -58,7 +58,7 @@ impl Contract for Scheduler {
         let caller = caller(&request)?;
         let UpdateJobRequest { job, spec, expected_version } = request.into_inner();
         let known = self.find(&caller, "job", &job).await?.spec;
-        let asked = self.defaults().read(spec, (known.id, Some(&known)), self.now())?;
+        let asked = self.defaults().read_message(spec, (known.id, Some(&known)), self.now())?;
         let expected = (expected_version > 0).then_some(expected_version);
         let edit = Change::Edit(Box::new(keeping_phase(asked, &known)));
         let job = self.service.amend_job(known.id, edit, expected).await.map_err(status)?;

@@ -13,9 +13,9 @@ use chronos_engine::SchedulerService;
 use serde::Serialize;
 
 use super::wire;
-use super::wire::spec::Defaults;
 use crate::auth::{Auth, Caller};
 use crate::daemon::Gate;
+use crate::defaults::Defaults;
 use crate::grpc::Changes;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
@@ -56,13 +56,7 @@ impl Api {
     }
 
     pub(super) fn defaults(&self) -> Defaults<'_> {
-        Defaults {
-            zone: self.service.default_zone(),
-            misfire_grace: self.service.config().misfire_grace,
-            handlers: self.service.handlers(),
-            reach: &self.service.config().reach,
-            keyring: self.service.keyring(),
-        }
+        Defaults::of(&self.service)
     }
 
     /// The caller's job of this id. One of somebody else is not there.

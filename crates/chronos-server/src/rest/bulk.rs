@@ -134,7 +134,8 @@ async fn try_make(api: &Api, caller: &Caller, bytes: &[u8]) -> Result<(String, b
     let rest = serde_json::to_vec(&fields).unwrap_or_default();
     let asked: NewJob = strict::read(&rest)?;
     let (now, id) = (api.now(), api.service.new_job_id());
-    let spec = api.defaults().read(asked, Recurs::Either, (id, &caller.owner), (None, None), now);
+    let spec =
+        api.defaults().read_json(asked, Recurs::Either, (id, &caller.owner), (None, None), now);
     let spec = spec.map_err(Problem::invalid)?;
     if api.gate.phase() != crate::daemon::Phase::Ready {
         let detail = "the server shuts down; send this line again";

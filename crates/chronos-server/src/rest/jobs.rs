@@ -73,7 +73,7 @@ async fn make(
 ) -> Result<Response, Problem> {
     let (now, id) = (api.now(), api.service.new_job_id());
     let request = key.request(caller, &body.bytes);
-    let spec = api.defaults().read(body.value, recurs, (id, &caller.owner), (None, None), now);
+    let spec = api.defaults().read_json(body.value, recurs, (id, &caller.owner), (None, None), now);
     let spec = JobSpec { trace, ..spec.map_err(Problem::invalid)? };
     let (id, again) = api.create(spec, request, now).await?;
     let job = api.job(caller, id).await.map_err(|problem| match problem.status() {

@@ -86,7 +86,7 @@ fn merged(api: &Api, spec: &JobSpec, mut asked: Asked) -> Result<JobSpec, Proble
     let mut new: NewJob = strict::read_value(Value::Object(merged))?;
     new.payload = payload.filter(|payload| payload.get() != "null");
     let who = (spec.id, &*spec.owner);
-    let read = api.defaults().read(new, Recurs::Either, who, (Some(spec), body), api.now());
+    let read = api.defaults().read_json(new, Recurs::Either, who, (Some(spec), body), api.now());
     let read = read.map_err(Problem::invalid)?;
     // An interval that stays as it was keeps its phase.
     let schedule =

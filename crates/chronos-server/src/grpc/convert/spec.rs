@@ -1,35 +1,21 @@
 //! Specs: what a user asks of a job.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use chronos_core::http::Reach;
 use chronos_core::policy::{OverlapPolicy, Priority, retry};
-use chronos_core::schedule::Zone;
 use chronos_core::{JobId, JobSpec, Timestamp};
-use chronos_engine::http::Keyring;
 
 use super::time::{duration, span};
 use super::{policy, schedule, target};
+use crate::defaults::Defaults;
 use crate::grpc::refusal::Refusal;
 use crate::proto;
 use crate::secrets::Safe;
 
-/// What a spec takes from the scheduler that it is for.
-pub(crate) struct Defaults<'a> {
-    pub(crate) zone: Zone,
-    pub(crate) misfire_grace: Duration,
-    pub(crate) handlers: Vec<Arc<str>>,
-    /// Where http targets may be.
-    pub(crate) reach: &'a Reach,
-    /// What their secrets are sealed with.
-    pub(crate) keyring: Option<&'a dyn Keyring>,
-}
-
 impl Defaults<'_> {
     /// The spec that was asked for, as a job of this id made at `now`; `before` is what it asks for
     /// until now.
-    pub(crate) fn read(
+    pub(crate) fn read_message(
         &self,
         asked: Option<proto::JobSpec>,
         (id, before): (JobId, Option<&JobSpec>),

@@ -1,14 +1,10 @@
 //! Specs: what a user asks of a job.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use chronos_core::http::Reach;
 use chronos_core::job::Target as JobTarget;
 use chronos_core::policy::{Priority, retry};
-use chronos_core::schedule::Zone;
 use chronos_core::{JobId, JobSpec, PolicyId, Timestamp};
-use chronos_engine::http::Keyring;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -17,6 +13,7 @@ use super::Errors;
 use super::policy::{self, CatchUp, Overlap};
 use super::schedule::{self, Kind, Schedule};
 use super::target::{self, Target};
+use crate::defaults::Defaults;
 use crate::problem::FieldError;
 use crate::seconds::Seconds;
 use crate::secrets::Safe;
@@ -98,21 +95,10 @@ pub(crate) enum Recurs {
     Either,
 }
 
-/// What a spec takes from the scheduler that it is for.
-pub(crate) struct Defaults<'a> {
-    pub(crate) zone: Zone,
-    pub(crate) misfire_grace: Duration,
-    pub(crate) handlers: Vec<Arc<str>>,
-    /// Where http targets may be.
-    pub(crate) reach: &'a Reach,
-    /// What their secrets are sealed with.
-    pub(crate) keyring: Option<&'a dyn Keyring>,
-}
-
 impl Defaults<'_> {
     /// The spec that is asked for, as a job of this id and owner made at `now`. `before` is what the job
     /// asks for until now, and `body` what an http target sends unless the request says otherwise.
-    pub(crate) fn read(
+    pub(crate) fn read_json(
         &self,
         asked: NewJob,
         recurs: Recurs,

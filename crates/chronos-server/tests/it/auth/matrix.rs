@@ -147,6 +147,30 @@ fn the_table_gives_each_role_what_it_is_for() {
     }
 }
 
+#[test]
+fn each_entry_of_the_table_is_what_its_name_promises() {
+    for (asked, access) in TABLE {
+        let (verb, path) = asked.split_once(' ').unwrap_or(("", asked));
+        let method = asked.strip_prefix("/chronos.v1.Scheduler/").unwrap_or_default();
+        let expected = match path {
+            "/healthz" | "/readyz" | "/openapi.json" | "/auth/signup" | "/auth/login"
+            | "/auth/refresh" => Access::Open,
+            "/auth/logout" | "/auth/me" => Access::Oneself,
+            _ if path.starts_with("/auth/") || path.starts_with("/api-keys") => Access::Account,
+            _ if path.starts_with("/users") || method == "Backup" => Access::Admin,
+            _ if path.starts_with("/monitoring/") || path == "/metrics" => Access::Oversee,
+            // A preview is told, although it is posted.
+            "/schedules/preview" => Access::Read,
+            _ if verb == "GET" => Access::Read,
+            _ if ["Get", "List", "Watch"].iter().any(|told| method.starts_with(told)) => {
+                Access::Read
+            }
+            _ => Access::Write,
+        };
+        assert_eq!(*access, expected, "{asked}");
+    }
+}
+
 #[tokio::test]
 async fn without_users_everything_is_for_this_machine() {
     let estate = Estate::empty().await;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use chronos_core::{Store, Timestamp};
 use chronos_pgtest::Cluster;
@@ -10,7 +9,7 @@ use chronos_server::proto::Schedule;
 use chronos_server::proto::schedule::Cadence;
 
 use super::load::{background, settle};
-use super::nodes::{Database, LEASE, Node, executions, job, until};
+use super::nodes::{Database, LEASE, Node, executions, have_run, job, until};
 use crate::crash::endpoint::Endpoint;
 use crate::daemon::house::get;
 
@@ -85,7 +84,7 @@ async fn machines_an_hour_ahead_and_an_hour_behind_fire_nothing_early_late_or_tw
         database.node("right", &["--roles", "api"]).await,
     ];
     let jobs = background(&nodes[1], &endpoint).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    have_run(&store, &jobs, 3).await;
     // Then the other one has to do everything.
     nodes.push(node_off_by(&database, "behind", -3_600, &lenient).await);
     for (node, off) in nodes.iter().zip([3_600.0, 0.0, -3_600.0]) {
@@ -94,7 +93,7 @@ async fn machines_an_hour_ahead_and_an_hour_behind_fire_nothing_early_late_or_tw
         assert!(node.figure("chronos_braked").await < 1.0, "{}", node.name);
     }
     nodes.remove(0).process.stop().await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    have_run(&store, &jobs, 3).await;
     settle(&store, nodes, &jobs, &endpoint).await;
     let mut workers = BTreeSet::new();
     for job in jobs {
@@ -126,7 +125,7 @@ async fn machines_whose_clocks_are_too_far_off_leave_the_work_to_the_others() {
         assert!(node.figure("chronos_braked").await > 0.0);
     }
     let jobs = background(&nodes[2], &endpoint).await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    have_run(&store, &jobs, 2).await;
     settle(&store, nodes, &jobs, &endpoint).await;
     for job in jobs {
         for execution in executions(&store, job).await {

@@ -4,7 +4,7 @@ use chronos_engine::{Clock, SystemClock};
 use chronos_pgtest::Cluster;
 
 use super::load::{background, holder, recovered, settle, statuses};
-use super::nodes::{Database, LEASE, by_hand, executions, until};
+use super::nodes::{Database, LEASE, by_hand, executions, have_run, until, until_ready_is};
 use super::proxy::Proxy;
 use crate::crash::endpoint::Endpoint;
 use crate::daemon::house::get;
@@ -59,16 +59,16 @@ async fn a_database_out_of_everyone_s_reach_costs_a_pause_and_nothing_else() {
     let nodes = database.nodes(3).await;
     let jobs = background(&nodes[0], &endpoint).await;
     for silent in [true, false] {
-        tokio::time::sleep(LEASE / 2).await;
+        have_run(&store, &jobs, 2).await;
         if silent {
             proxy.cut();
         } else {
             proxy.tear();
         }
+        // Longer than they may hold what they run.
         tokio::time::sleep(LEASE + LEASE / 3).await;
         for node in &nodes {
-            let (code, told) = get(node.address, "/readyz").await;
-            assert_eq!(code, 503, "{told}");
+            until_ready_is(503, node).await;
             assert_eq!(get(node.address, "/healthz").await.0, 200);
         }
         proxy.mend();

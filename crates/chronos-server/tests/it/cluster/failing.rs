@@ -6,7 +6,7 @@ use chronos_engine::{Clock, SystemClock};
 use chronos_pgtest::{Cluster, Durability, Stop};
 
 use super::load::{background, holder, recovered, settle, statuses};
-use super::nodes::{Database, LEASE, by_hand, executions};
+use super::nodes::{Database, LEASE, by_hand, executions, have_run, until_ready_is};
 use crate::crash::endpoint::Endpoint;
 use crate::daemon::house::get;
 use crate::daemon::soon;
@@ -46,27 +46,25 @@ async fn nodes_outlive_their_database_and_go_on_when_it_is_back() {
     let (database, endpoint) = (Database::fresh(&cluster), Endpoint::open().await);
     let mut nodes = database.nodes(2).await;
     let jobs = background(&nodes[0], &endpoint).await;
+    let store = database.store().await;
     for how in [Stop::Fast, Stop::Immediate, Stop::Killed] {
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        have_run(&store, &jobs, 2).await;
         cluster.stop(how);
+        for node in &mut nodes {
+            let told = until_ready_is(503, node).await;
+            assert!(told.contains("unavailable"), "{told}");
+        }
+        // Longer than they may hold what they run.
         tokio::time::sleep(LEASE).await;
         for node in &mut nodes {
             assert!(node.process.lives());
-            let (code, told) = get(node.address, "/readyz").await;
-            assert!(code == 503 && told.contains("unavailable"), "{told}");
             assert_eq!(get(node.address, "/healthz").await.0, 200);
         }
         cluster.start_again();
-        soon(async {
-            for node in &nodes {
-                while get(node.address, "/readyz").await.0 != 200 {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            }
-        })
-        .await;
+        for node in &nodes {
+            until_ready_is(200, node).await;
+        }
     }
-    let store = database.store().await;
     let seen = settle(&store, nodes, &jobs, &endpoint).await;
     assert!(seen.slots >= 10 * 15, "{}", seen.slots);
 }

@@ -179,6 +179,38 @@ pub(super) async fn until<T>(
     .await
 }
 
+/// Waits until each of these jobs has had as many more runs that succeeded.
+pub(super) async fn have_run(store: &PostgresStore, jobs: &[JobId], more: u64) {
+    let succeeded = async |store: &PostgresStore, job: JobId| {
+        store.job(job).await.ok().map(|job| job.standing.tally.succeeded)
+    };
+    let mut goals = Vec::new();
+    for job in jobs {
+        let now = until(store, async |store| succeeded(store, *job).await).await;
+        goals.push((*job, now + more));
+    }
+    for (job, goal) in goals {
+        until(store, async |store| {
+            succeeded(store, job).await.filter(|succeeded| *succeeded >= goal)
+        })
+        .await;
+    }
+}
+
+/// Waits until a node answers this to whoever asks whether it is ready; gives back what it tells.
+pub(super) async fn until_ready_is(code: u16, node: &Node) -> String {
+    soon(async {
+        loop {
+            let (answered, told) = get(node.address, "/readyz").await;
+            if answered == code {
+                return told;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await
+}
+
 /// The newest executions of a job, the newest first.
 pub(super) async fn executions(store: &PostgresStore, job: JobId) -> Vec<Execution> {
     store.executions(job, None, 10_000).await.unwrap()

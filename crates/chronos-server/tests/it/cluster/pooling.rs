@@ -1,11 +1,9 @@
 //! Nodes behind a pooler in transaction mode, which hands every transaction another session.
 
-use std::time::Duration;
-
 use chronos_pgtest::{Cluster, Pooler};
 
 use super::load::{background, holder, recovered, settle, statuses};
-use super::nodes::{Database, by_hand};
+use super::nodes::{Database, by_hand, have_run};
 use crate::crash::endpoint::Endpoint;
 use crate::daemon::soon;
 use chronos_engine::{Clock, SystemClock};
@@ -30,7 +28,7 @@ async fn nodes_work_through_a_pooler_and_outlive_each_other_there() {
     nodes.remove(holder).process.kill();
     let attempts = recovered(&store, held, SystemClock::new().now()).await;
     assert_eq!(statuses(&attempts), ["SUCCESS", "STUCK"]);
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    have_run(&store, &jobs, 2).await;
     let sessions = database.psql(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
          AND application_name IN ('a', 'b', 'c')",

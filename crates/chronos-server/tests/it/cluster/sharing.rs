@@ -9,7 +9,7 @@ use chronos_engine::{Clock, SystemClock};
 use chronos_pgtest::Cluster;
 
 use super::accounts;
-use super::nodes::{Database, Node, by_hand, every_second, executions, until};
+use super::nodes::{Database, Node, by_hand, every_second, executions, have_run, until};
 use crate::crash::endpoint::Endpoint;
 use crate::daemon::house::get;
 use crate::daemon::soon;
@@ -24,8 +24,8 @@ async fn three_nodes_run_every_slot_once() {
         let spec = every_second(&format!("job {number}"), &endpoint.url("ok"));
         jobs.push(nodes[number % 3].create(spec).await);
     }
-    tokio::time::sleep(Duration::from_secs(5)).await;
     let store = database.store().await;
+    have_run(&store, &jobs, 5).await;
     let workers = store.workers(SystemClock::new().now().before(Duration::from_secs(5))).await;
     let hosts: BTreeSet<String> =
         workers.unwrap().iter().map(|worker| worker.host.to_string()).collect();
