@@ -1,5 +1,6 @@
 //! A real engine over a store: as many runs as it can make, or what comes due at its time.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -163,14 +164,22 @@ pub(crate) async fn lags(
         let slot = Timestamp::from(context.scheduled_for());
         if slot >= counted_from {
             let lag = shown.now().since(slot).as_secs_f64() * 1_000.0;
-            noted.lock().unwrap_or_else(PoisonError::into_inner).push(lag);
+            noted.lock().unwrap_or_else(PoisonError::into_inner).push((slot, lag));
         }
         async {}
     };
     let engine = start(store, clock, handler.into_handler(), Arc::new(Silent), Roles::default());
     tokio::time::sleep(Duration::from_secs(seconds + 1)).await;
     engine.stop(Duration::from_secs(10)).await;
-    let mut lags = std::mem::take(&mut *lags.lock().unwrap_or_else(PoisonError::into_inner));
+    let lags = std::mem::take(&mut *lags.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut latest = BTreeMap::new();
+    for (slot, lag) in &lags {
+        let latest = latest.entry(*slot).or_insert(0.0_f64);
+        *latest = latest.max(*lag);
+    }
+    let latest = latest.values().map(|lag| format!("{lag:.0}")).collect::<Vec<_>>().join(" ");
+    eprintln!("latest start of each second: {latest} ms");
+    let mut lags: Vec<f64> = lags.into_iter().map(|(_, lag)| lag).collect();
     lags.sort_by(f64::total_cmp);
     Ok(lags)
 }

@@ -81,12 +81,29 @@ impl Plan {
         self.withdrawals.iter().any(|withdrawal| withdrawal.execution() == execution)
     }
 
+    fn record(&mut self, execution: Execution) {
+        push(&mut self.executions, execution);
+    }
+
+    fn decide(&mut self, decision: Decision) {
+        push(&mut self.decisions, decision);
+    }
+
     /// Makes a waiting execution a skipped one, and says so.
     fn skip_waiting(&mut self, execution: &Execution, reason: SkipReason) {
         let slots = Slots::one(execution.slot);
         self.withdrawals.push(Withdrawal::Skip(execution.id, reason.clone()));
-        self.decisions.push(Decision::Skipped { slots, reason });
+        self.decide(Decision::Skipped { slots, reason });
     }
+}
+
+/// Adds an item to a list that mostly has one: a list that grows by itself has room for four at once,
+/// which for thousands of plans in a second is memory that nobody ever fills.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.capacity() == 0 {
+        list.reserve_exact(1);
+    }
+    list.push(item);
 }
 
 /// Decides what the job does now.
@@ -184,7 +201,7 @@ impl<'a> Draft<'a> {
         match self.cursor {
             Some(slot) if defers || self.job.spec.schedule.is_one_shot() => {
                 self.plan.standing.deferred_until = Some(until);
-                self.plan.decisions.push(Decision::Deferred { slot, until });
+                self.plan.decide(Decision::Deferred { slot, until });
             }
             _ => self.pass_over(self.now, &SkipReason::QuietHours),
         }
@@ -273,14 +290,14 @@ impl<'a> Draft<'a> {
     fn skip(&mut self, slot: Timestamp, reason: &SkipReason) {
         self.rows += 1;
         let row = Execution::skipped(self.job.spec.id, slot, reason.clone(), self.now);
-        self.plan.executions.push(row);
+        self.plan.record(row);
         self.record_skipped(Slots::one(slot), reason);
     }
 
     fn record_skipped(&mut self, slots: Slots, reason: &SkipReason) {
         self.plan.standing.tally.pass_over(&slots, reason);
         let reason = reason.clone();
-        self.plan.decisions.push(Decision::Skipped { slots, reason });
+        self.plan.decide(Decision::Skipped { slots, reason });
     }
 
     /// Fires a slot, unless the overlap policy passes it over. Jitter counts from `base`: for a slot

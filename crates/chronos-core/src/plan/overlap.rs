@@ -110,14 +110,9 @@ impl Draft<'_> {
             }
         }
         self.rows += 1;
-        self.plan.decisions.push(Decision::Fired {
-            slot,
-            execution: execution.id,
-            trigger,
-            instead_of,
-        });
+        self.plan.decide(Decision::Fired { slot, execution: execution.id, trigger, instead_of });
         self.occupancy.add(&execution);
-        self.plan.executions.push(execution);
+        self.plan.record(execution);
         true
     }
 
@@ -140,7 +135,7 @@ impl Draft<'_> {
             let withdrawal = Withdrawal::Cancel(live.id, cause);
             if !self.plan.withdrawals.contains(&withdrawal) {
                 self.plan.withdrawals.push(withdrawal);
-                self.plan.decisions.push(Decision::CancelRequested { execution: live.id, cause });
+                self.plan.decide(Decision::CancelRequested { execution: live.id, cause });
             }
         }
         // Of several slots in one plan the newest replaces the others before they exist anywhere.

@@ -184,14 +184,15 @@ impl SchedulerService {
 
     /// Creates the job, or meets the one that the store remembers under its name. The registry knows
     /// it before it can fire.
-    async fn store_job(&self, spec: JobSpec, name: &Arc<str>) -> store::Result<Arc<JobSpec>> {
+    async fn store_job(&self, mut spec: JobSpec, name: &Arc<str>) -> store::Result<Arc<JobSpec>> {
         let now = self.clock.now();
         let known = self.store.job_named(&spec.owner, &spec.name).await?;
         let known = if let Some(known) = known {
             known
         } else {
-            let job = Job::new(spec.clone(), now)?;
-            self.registry.adopt(name, spec.schedule.expression().into(), &job);
+            let job = Job::new(spec, now)?;
+            self.registry.adopt(name, job.spec.schedule.expression().into(), &job);
+            spec = Arc::unwrap_or_clone(job.spec);
             match self.store.create_job(spec.clone(), now).await {
                 // Another node of the same program was quicker.
                 Err(taken @ store::Error::NameTaken(_)) => {

@@ -1,16 +1,20 @@
 //! The registry: what each registered job did last and does next, for anyone who looks.
 
+mod entry;
+
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use chronos_core::job::{Standing, Tally};
+use chronos_core::job::Standing;
 use chronos_core::store::Planned;
-use chronos_core::{Job, JobId, JobSpec, Timestamp};
+use chronos_core::{Job, JobSpec, Timestamp};
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, SystemClock};
 use crate::handler::JobResult;
+use entry::Entry;
+pub(super) use entry::{RunEnd, Wait};
 
 /// Figures about every registered job; many may read at once.
 ///
@@ -92,26 +96,6 @@ impl JobStatus {
 
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-/// The same figures without the texts that every job shares.
-#[derive(Debug)]
-struct Entry {
-    /// The job of the store that they are about; a later job may take its name.
-    job: Option<JobId>,
-    schedule: Arc<str>,
-    last_run: Option<Timestamp>,
-    last_finished: Option<Timestamp>,
-    next_run: Option<Timestamp>,
-    last_result: Option<Box<JobResult>>,
-    last_skip: Option<Box<(Timestamp, String)>>,
-    last_duration_ms: Option<u64>,
-    last_wait: Option<Wait>,
-    successes: u64,
-    errors: u64,
-    skips: u64,
-    active_runs: u32,
-    is_paused: bool,
 }
 
 impl Default for JobRegistry {
@@ -291,112 +275,4 @@ impl JobRegistry {
 /// The job's entry, unless another job has its name by now.
 fn of_job<'a>(jobs: &'a mut FxHashMap<Arc<str>, Entry>, spec: &JobSpec) -> Option<&'a mut Entry> {
     jobs.get_mut(&*spec.name).filter(|entry| entry.job == Some(spec.id))
-}
-
-/// The end of a run, as the registry needs it; the end of a skip begins at its slot.
-pub(super) struct RunEnd {
-    pub(super) result: JobResult,
-    pub(super) started_at: Timestamp,
-    pub(super) finished_at: Timestamp,
-    pub(super) took: Duration,
-    /// The next slot, of a job that counts it from the end of this run.
-    pub(super) next_run: Option<Timestamp>,
-    pub(super) wait: Option<Wait>,
-}
-
-/// What lay between a slot and the start of its run; a minute is much, so small numbers do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wait {
-    pub(super) jitter_ms: u32,
-    pub(super) queue_ms: u32,
-}
-
-impl Entry {
-    fn of(job: Option<JobId>, schedule: Arc<str>, standing: &Standing) -> Self {
-        let tally: &Tally = &standing.tally;
-        let last_result = tally.last_run.map(|_| match &tally.last_error {
-            None => JobResult::Success,
-            Some(error) => JobResult::Failed(error.to_string()),
-        });
-        let last_finished = tally.last_run.zip(tally.last_duration);
-        let last_skip = tally.last_skip.as_ref();
-        Self {
-            job,
-            schedule,
-            last_run: tally.last_run,
-            last_finished: last_finished.map(|(at, took)| at.after(took)),
-            next_run: standing.next_slot,
-            last_result: last_result.map(Box::new),
-            last_skip: last_skip.map(|(at, why)| Box::new((*at, why.to_string()))),
-            last_duration_ms: tally.last_duration.map(whole_millis),
-            last_wait: None,
-            successes: tally.succeeded,
-            errors: tally.failed,
-            skips: tally.skipped,
-            active_runs: 0,
-            is_paused: standing.paused.is_some(),
-        }
-    }
-
-    /// Slots were fired or skipped: the next one and the skips so far. Not the pause, which may be
-    /// newer than the plan.
-    fn plan(&mut self, standing: &Standing) {
-        self.next_run = standing.next_slot;
-        self.skips = standing.tally.skipped;
-        if let Some((at, reason)) = &standing.tally.last_skip
-            && self.last_skip.as_ref().is_none_or(|last| last.0 < *at)
-        {
-            self.last_skip = Some(Box::new((*at, reason.to_string())));
-        }
-    }
-
-    fn end(&mut self, end: RunEnd) {
-        self.active_runs = self.active_runs.saturating_sub(1);
-        self.next_run = end.next_run.or(self.next_run);
-        self.last_wait = end.wait.or(self.last_wait);
-        match &end.result {
-            JobResult::Skipped(reason) => return self.skip(end.started_at, reason),
-            JobResult::Success => self.successes += 1,
-            JobResult::Failed(_) => self.errors += 1,
-        }
-        self.last_run = Some(end.started_at);
-        self.last_finished = Some(end.finished_at);
-        self.last_duration_ms = Some(whole_millis(end.took));
-        match &mut self.last_result {
-            Some(last) => **last = end.result,
-            none => *none = Some(Box::new(end.result)),
-        }
-    }
-
-    fn skip(&mut self, at: Timestamp, reason: &str) {
-        self.skips += 1;
-        self.last_skip = Some(Box::new((at, reason.into())));
-    }
-
-    fn status(&self, name: &str) -> JobStatus {
-        let utc = |at: Option<Timestamp>| at.map(Timestamp::to_datetime);
-        JobStatus {
-            job_name: name.into(),
-            cron_expr: self.schedule.to_string(),
-            last_run: utc(self.last_run),
-            last_finished: utc(self.last_finished),
-            last_duration_ms: self.last_duration_ms,
-            last_jitter_ms: self.last_wait.map(|wait| wait.jitter_ms.into()),
-            last_queue_delay_ms: self.last_wait.map(|wait| wait.queue_ms.into()),
-            last_result: self.last_result.as_deref().cloned(),
-            next_run: utc(self.next_run),
-            run_count: self.successes + self.errors + self.skips,
-            success_count: self.successes,
-            error_count: self.errors,
-            skipped_count: self.skips,
-            last_skip: self.last_skip.as_ref().map(|skip| (skip.0.to_datetime(), skip.1.clone())),
-            active_runs: self.active_runs,
-            is_running: self.active_runs > 0,
-            is_paused: self.is_paused,
-        }
-    }
-}
-
-fn whole_millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -20,14 +20,16 @@ impl Step<'_> {
     pub(super) fn create_job(&mut self, spec: JobSpec) -> Result<Job> {
         let job = Job::new(spec, self.now)?;
         self.check_policy(&job.spec)?;
-        if self.state.exists(&Key::Standing(job.spec.id))? {
+        // Whatever had this id left its tag, though perhaps nothing else.
+        let known = self.state.exists(&Key::Tag(job.spec.id))?;
+        if known && self.state.exists(&Key::Standing(job.spec.id))? {
             return Err(Error::NameTaken(job.spec.name.to_string()));
         }
         self.take_name(&job.spec)?;
         self.put(&Key::Spec(job.spec.id), job.spec.as_ref())?;
         self.mark(&Key::Tag(job.spec.id));
         // Another job of this id may have left a past.
-        let volumes = self.state.exists(&Key::Tag(job.spec.id))?.then_some(Volume::ALL);
+        let volumes = known.then_some(Volume::ALL);
         let place = Place { due: job.due_at(), kept: 0, volumes };
         self.state.index.move_due(job.spec.id, None, place.due);
         // A desk that is there already was a deleted job's.

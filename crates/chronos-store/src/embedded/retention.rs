@@ -18,4 +18,18 @@ impl Retention {
         let most = self.executions_per_job.map_or(u32::MAX, NonZeroU32::get);
         if kept > most.saturating_add(most / 8) { kept - most } else { 0 }
     }
+
+    /// The newest decision that is to go once those from `first` to `newest` were made; `None` while
+    /// too few gather for a look to be worth it.
+    pub(super) fn expired_events(&self, first: u64, newest: u64) -> Option<u64> {
+        let most = self.audit_events?;
+        let stride = (most / 8).clamp(1, GATHERED_EVENTS);
+        let expired = newest.saturating_sub(most);
+        let before = first.saturating_sub(1).saturating_sub(most);
+        (expired / stride > before / stride).then_some(expired)
+    }
 }
+
+/// Decisions that gather before those that are to go are looked for: half of what goes in one step, so
+/// that none are left behind.
+const GATHERED_EVENTS: u64 = 32;

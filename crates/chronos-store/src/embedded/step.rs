@@ -163,9 +163,9 @@ impl Step<'_> {
             return Ok(());
         };
         self.batch.put(Key::Audit(first.sequence).encode(), encode(&self.events)?);
-        if let Some(most) = self.state.retention.audit_events {
-            let oldest = self.state.sequence.saturating_sub(most);
-            for key in audit::expired(self.state.kv.as_ref(), oldest)? {
+        let newest = self.state.sequence;
+        if let Some(expired) = self.state.retention.expired_events(first.sequence, newest) {
+            for key in audit::expired(self.state.kv.as_ref(), expired)? {
                 self.batch.delete(key);
             }
         }
