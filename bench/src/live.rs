@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use async_trait::async_trait;
 use chronos_core::job::Target;
+use chronos_core::plan::Ending;
 use chronos_core::store::{Claim, Planned, Roles, Store};
 use chronos_core::{Execution, JobSpec, Timestamp, WorkerId};
 use chronos_engine::run::{Engine, EngineConfig, Handlers, Observer};
 use chronos_engine::{CancellationToken, Clock, Handler, IntoHandler, JobContext};
+use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
 use crate::process::begin;
@@ -75,7 +77,20 @@ fn start(
     observer: Arc<dyn Observer>,
     roles: Roles,
 ) -> Engine {
-    let config = EngineConfig { roles, ..EngineConfig::new(WorkerId::new("measured")) };
+    start_with(EngineConfig { roles, ..config() }, store, clock, handler, observer)
+}
+
+fn config() -> EngineConfig {
+    EngineConfig::new(WorkerId::new("measured"))
+}
+
+fn start_with(
+    config: EngineConfig,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    handler: Arc<dyn Handler>,
+    observer: Arc<dyn Observer>,
+) -> Engine {
     let handlers = Arc::new(Everyone(handler));
     Engine::start(config, store, clock, handlers, observer, CancellationToken::new())
 }
@@ -138,7 +153,8 @@ pub(crate) async fn herd(store: Arc<dyn Store>, jobs: usize, seconds: u64) -> an
         over: Notify::new(),
     });
     let begun = begin();
-    let engine = start(store, clock, (|| async {}).into_handler(), hurry.clone(), Roles::default());
+    let handler = nothing(clock.clone());
+    let engine = start(store, clock, handler, hurry.clone(), Roles::default());
     hurry.go_on();
     hurry.over.notified().await;
     let took = begun.elapsed().as_secs_f64();
@@ -149,29 +165,44 @@ pub(crate) async fn herd(store: Arc<dyn Store>, jobs: usize, seconds: u64) -> an
     Ok(took)
 }
 
-/// The start lags in milliseconds of what comes due from `from` on, sorted; those of the first second,
+/// Calls another handler, and notes how late it was called for slots from a time on.
+struct Timed {
+    called: Arc<dyn Handler>,
+    clock: Arc<Hurried>,
+    counted_from: Timestamp,
+    lags: Mutex<Vec<(Timestamp, f64)>>,
+}
+
+impl Handler for Timed {
+    fn call(&self, context: JobContext) -> BoxFuture<'static, Ending> {
+        let slot = Timestamp::from(context.scheduled_for());
+        if slot >= self.counted_from {
+            let lag = self.clock.now().since(slot).as_secs_f64() * 1_000.0;
+            self.lags.lock().unwrap_or_else(PoisonError::into_inner).push((slot, lag));
+        }
+        self.called.call(context)
+    }
+}
+
+/// The start lags in milliseconds of what comes due from `from` on, sorted; those of the first seconds,
 /// in which the engine begins, are left out.
 pub(crate) async fn lags(
     store: Arc<dyn Store>,
     from: Timestamp,
-    seconds: u64,
+    (left_out, seconds): (u64, u64),
+    called: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Handler>,
 ) -> anyhow::Result<Vec<f64>> {
     let clock = Hurried::starting_at(from);
-    let lags = Arc::new(Mutex::new(Vec::new()));
-    let (noted, shown) = (lags.clone(), clock.clone());
-    let counted_from = from.after(Duration::from_secs(1));
-    let handler = move |context: JobContext| {
-        let slot = Timestamp::from(context.scheduled_for());
-        if slot >= counted_from {
-            let lag = shown.now().since(slot).as_secs_f64() * 1_000.0;
-            noted.lock().unwrap_or_else(PoisonError::into_inner).push((slot, lag));
-        }
-        async {}
-    };
-    let engine = start(store, clock, handler.into_handler(), Arc::new(Silent), Roles::default());
-    tokio::time::sleep(Duration::from_secs(seconds + 1)).await;
-    engine.stop(Duration::from_secs(10)).await;
-    let lags = std::mem::take(&mut *lags.lock().unwrap_or_else(PoisonError::into_inner));
+    let handler = Arc::new(Timed {
+        called: called(clock.clone()),
+        clock: clock.clone(),
+        counted_from: from.after(Duration::from_secs(left_out)),
+        lags: Mutex::default(),
+    });
+    let engine = start(store, clock, handler.clone(), Arc::new(Silent), Roles::default());
+    tokio::time::sleep(Duration::from_secs(left_out + seconds)).await;
+    engine.stop(Duration::from_secs(1)).await;
+    let lags = std::mem::take(&mut *handler.lags.lock().unwrap_or_else(PoisonError::into_inner));
     let mut latest = BTreeMap::new();
     for (slot, lag) in &lags {
         let latest = latest.entry(*slot).or_insert(0.0_f64);
@@ -182,6 +213,11 @@ pub(crate) async fn lags(
     let mut lags: Vec<f64> = lags.into_iter().map(|(_, lag)| lag).collect();
     lags.sort_by(f64::total_cmp);
     Ok(lags)
+}
+
+/// What does nothing, at any time.
+pub(crate) fn nothing(_: Arc<dyn Clock>) -> Arc<dyn Handler> {
+    (|| async {}).into_handler()
 }
 
 /// Tells nobody anything.
@@ -214,12 +250,36 @@ impl Observer for Countdown {
 
 /// Seconds that a worker takes to claim and end this many runs, which all wait at that time.
 pub(crate) async fn work_off(store: Arc<dyn Store>, now: Timestamp, runs: usize) -> f64 {
+    let roles = Roles { scheduler: false, ..Roles::default() };
+    count_down(store, now, runs, EngineConfig { roles, ..config() }, nothing).await
+}
+
+/// Seconds that an engine takes to fire, claim and end this many runs, which are all due at that time,
+/// a few of them at once.
+pub(crate) async fn make_all(
+    store: Arc<dyn Store>,
+    now: Timestamp,
+    runs: usize,
+    at_once: usize,
+    called: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Handler>,
+) -> f64 {
+    let config = EngineConfig { max_concurrency: at_once, ..config() };
+    count_down(store, now, runs, config, called).await
+}
+
+async fn count_down(
+    store: Arc<dyn Store>,
+    now: Timestamp,
+    runs: usize,
+    config: EngineConfig,
+    called: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Handler>,
+) -> f64 {
     let left = AtomicI64::new(i64::try_from(runs).unwrap_or(i64::MAX));
     let countdown = Arc::new(Countdown { left, over: Notify::new() });
-    let roles = Roles { scheduler: false, ..Roles::default() };
-    let begun = begin();
     let clock = Hurried::starting_at(now);
-    let engine = start(store, clock, (|| async {}).into_handler(), countdown.clone(), roles);
+    let handler = called(clock.clone());
+    let begun = begin();
+    let engine = start_with(config, store, clock, handler, countdown.clone());
     countdown.over.notified().await;
     let took = begun.elapsed().as_secs_f64();
     engine.stop(Duration::from_secs(10)).await;
@@ -228,6 +288,6 @@ pub(crate) async fn work_off(store: Arc<dyn Store>, now: Timestamp, runs: usize)
 
 /// An engine that finds nothing to do at that time.
 pub(crate) fn idle(store: Arc<dyn Store>, now: Timestamp, roles: Roles) -> Engine {
-    let (clock, handler) = (Hurried::starting_at(now), (|| async {}).into_handler());
-    start(store, clock, handler, Arc::new(Silent), roles)
+    let clock = Hurried::starting_at(now);
+    start(store, clock.clone(), nothing(clock), Arc::new(Silent), roles)
 }

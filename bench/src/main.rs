@@ -10,6 +10,7 @@ mod peer;
 mod process;
 mod report;
 mod store;
+mod web;
 mod workload;
 
 use std::path::Path;
@@ -19,7 +20,7 @@ use anyhow::{Context, bail};
 use report::Report;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 9] = [
+const SCENARIOS: [&str; 11] = [
     "core",
     "store",
     "registration",
@@ -28,6 +29,8 @@ const SCENARIOS: [&str; 9] = [
     "throughput",
     "million",
     "history",
+    "requests",
+    "api",
     "cluster",
 ];
 
@@ -55,6 +58,8 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-load" => runtime()?.block_on(disk::million_load(Path::new(&place()?))),
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
+        "requests" => runtime()?.block_on(web::outgoing()),
+        "api" => runtime()?.block_on(web::api()),
         "cluster" => runtime()?.block_on(cluster::measure()),
         other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }

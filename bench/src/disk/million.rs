@@ -61,7 +61,8 @@ pub(crate) async fn run(path: &Path) -> anyhow::Result<Vec<Figure>> {
     eprintln!("opened in {start:.2} s, {each:.0} bytes a job");
     let pages = listing::measure(&*store).await?;
     let first = store.fire_due(at(0), 0, None).await?.next.context("no job is due")?;
-    let lags = live::lags(store, first.before(Duration::from_millis(500)), SECONDS).await?;
+    let from = first.before(Duration::from_millis(500));
+    let lags = live::lags(store, from, (1, SECONDS), live::nothing).await?;
     let (begun, expected) = (lags.len() as u64, (SECONDS - 1) * DUE as u64);
     ensure!(begun >= expected, "{begun} of {expected} runs began");
     let share = |share| percentile(&lags, share);

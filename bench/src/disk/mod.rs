@@ -21,17 +21,17 @@ pub(crate) use million::{load as million_load, measure as million, run as millio
 pub(crate) use throughput::measure as throughput;
 
 /// What the daemon keeps.
-fn retention() -> Retention {
+pub(crate) fn retention() -> Retention {
     Retention { executions_per_job: NonZeroU32::new(100), audit_events: None }
 }
 
 /// A directory on the disk of temporary files; `TMPDIR` moves it.
-fn directory() -> anyhow::Result<TempDir> {
+pub(crate) fn directory() -> anyhow::Result<TempDir> {
     Ok(tempfile::Builder::new().prefix("chronos-bench-").tempdir()?)
 }
 
 /// The store that a daemon opens there.
-fn open(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
+pub(crate) fn open(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
     let url = StoreUrl::Directory(Engine::Fjall, path.join("data"));
     Ok(Arc::new(chronos_store::open(&url, retention, Tuning::default())?))
 }

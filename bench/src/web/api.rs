@@ -1,0 +1,152 @@
+//! The daemon's API: jobs made one by one and many at a time, each durable before it is answered.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use reqwest::{Client, StatusCode, header};
+use tokio::process::{Child, Command};
+
+use crate::disk;
+use crate::process::begin;
+use crate::report::{Figure, Goal};
+
+/// Jobs that are made one by one, and how many at once.
+const SINGLE: usize = 20_000;
+const AT_ONCE: usize = 64;
+/// Requests for many jobs, how many jobs each has, and how many requests are under way at once.
+const REQUESTS: usize = 20;
+const JOBS: usize = 10_000;
+const REQUESTS_AT_ONCE: usize = 2;
+
+pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
+    let directory = disk::directory()?;
+    let daemon = Daemon::start(directory.path().join("data")).await?;
+    let single = daemon.make_singly().await?;
+    let bulk = daemon.make_in_bulk().await?;
+    daemon.stop().await?;
+    let rate = "jobs/s";
+    Ok(vec![
+        Figure::new("POST /jobs: durable", single, rate, Goal::AtLeast(5_000.0)),
+        Figure::new("POST /jobs/bulk: durable", bulk, rate, Goal::AtLeast(50_000.0)),
+    ])
+}
+
+/// A daemon on a directory of its own.
+struct Daemon {
+    process: Child,
+    client: Client,
+    url: String,
+}
+
+impl Daemon {
+    async fn start(data: PathBuf) -> anyhow::Result<Self> {
+        let program = std::env::current_exe()?.with_file_name("chronos");
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let address = format!("127.0.0.1:{port}");
+        let process = Command::new(&program)
+            .args(["serve", "--listen", &address, "--data-dir"])
+            .arg(data)
+            .env("CHRONOS_MAX_REQUESTS_PER_SECOND", "0")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| {
+                format!("cannot start {}; `make bench` builds it", program.display())
+            })?;
+        let client = Client::builder().no_proxy().build()?;
+        let daemon = Self { process, client, url: format!("http://{address}") };
+        for _ in 0..200 {
+            let answer = daemon.client.get(format!("{}/readyz", daemon.url)).send().await;
+            if answer.is_ok_and(|answer| answer.status().is_success()) {
+                return Ok(daemon);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        anyhow::bail!("the daemon is not ready after 10 s")
+    }
+
+    async fn make_singly(&self) -> anyhow::Result<f64> {
+        let url = format!("{}/jobs", self.url);
+        let made = |client: Client, number: usize| {
+            let (url, body) = (url.clone(), job(number));
+            async move {
+                let request = client.post(url).header(header::CONTENT_TYPE, "application/json");
+                let answer = request.body(body).send().await?;
+                ensure!(answer.status() == StatusCode::CREATED, "{}", answer.text().await?);
+                answer.bytes().await?;
+                Ok(())
+            }
+        };
+        Ok(SINGLE as f64 / self.seconds_for(SINGLE, AT_ONCE, made).await?)
+    }
+
+    async fn make_in_bulk(&self) -> anyhow::Result<f64> {
+        let url = format!("{}/jobs/bulk", self.url);
+        let bodies: Vec<Arc<str>> = (0..REQUESTS)
+            .map(|request| {
+                let first = SINGLE + request * JOBS;
+                (first..first + JOBS).map(|number| job(number) + "\n").collect::<String>().into()
+            })
+            .collect();
+        let made = |client: Client, number: usize| {
+            let (url, body) = (url.clone(), bodies[number].to_string());
+            async move {
+                let request = client.post(url).header(header::CONTENT_TYPE, "application/x-ndjson");
+                let answer = request.body(body).send().await?;
+                ensure!(answer.status().is_success(), "{}", answer.text().await?);
+                let answers = answer.text().await?;
+                let made = answers.lines().filter(|line| line.contains("\"status\":201")).count();
+                ensure!(made == JOBS, "{made} of {JOBS} jobs were made: {answers:.300}");
+                Ok(())
+            }
+        };
+        let seconds = self.seconds_for(REQUESTS, REQUESTS_AT_ONCE, made).await?;
+        Ok((REQUESTS * JOBS) as f64 / seconds)
+    }
+
+    /// Seconds that this many requests take, so many at once.
+    async fn seconds_for<F>(
+        &self,
+        requests: usize,
+        at_once: usize,
+        make: impl Fn(Client, usize) -> F,
+    ) -> anyhow::Result<f64>
+    where
+        F: Future<Output = anyhow::Result<()>>,
+    {
+        let next = AtomicUsize::new(0);
+        let begun = begin();
+        let callers = (0..at_once).map(|_| async {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= requests {
+                    return anyhow::Ok(());
+                }
+                make(self.client.clone(), number).await?;
+            }
+        });
+        futures::future::try_join_all(callers).await?;
+        Ok(begun.elapsed().as_secs_f64())
+    }
+
+    async fn stop(mut self) -> anyhow::Result<()> {
+        self.process.kill().await?;
+        Ok(())
+    }
+}
+
+/// A job as a client writes it.
+fn job(number: usize) -> String {
+    serde_json::json!({
+        "name": format!("invoice-sync-{number:07}"),
+        "schedule": { "type": "cron", "expression": "30 3 * * 1-5", "timezone": "Europe/Berlin" },
+        "target": { "type": "http", "url": "https://example.com/hooks/invoice", "body": { "pages": 3 } },
+        "tags": ["billing"],
+    })
+    .to_string()
+}

@@ -1,0 +1,44 @@
+//! HTTP in both directions: requests that jobs make, and requests that make jobs.
+
+mod api;
+mod fair;
+mod outgoing;
+mod target;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chronos_core::http::Reach;
+use chronos_core::job::Target;
+use chronos_core::schedule::Schedule;
+use chronos_core::{Http, JobSpec, Timestamp};
+use chronos_engine::http::Caller;
+use chronos_engine::{Clock, Handler};
+
+use crate::report::Figure;
+use crate::workload::spec;
+use target::Endpoint;
+
+pub(crate) use api::measure as api;
+
+/// What jobs make of their requests: how fast, and how fairly.
+pub(crate) async fn outgoing() -> anyhow::Result<Vec<Figure>> {
+    let mut figures = outgoing::measure().await?;
+    figures.extend(fair::measure().await?);
+    Ok(figures)
+}
+
+/// What makes the requests of jobs that go anywhere.
+fn caller(clock: Arc<dyn Clock>) -> Arc<dyn Handler> {
+    Arc::new(Caller::new(clock, Reach::everything()))
+}
+
+/// The job of a number, which calls an endpoint.
+fn calling(number: usize, endpoint: &Endpoint, schedule: Schedule) -> anyhow::Result<JobSpec> {
+    let http = Http::new(&endpoint.url())?.with_timeout(Duration::from_mins(5))?;
+    Ok(JobSpec { target: Target::Http(Box::new(http)), ..spec(number, schedule) })
+}
+
+fn once(at: Timestamp) -> Schedule {
+    Schedule::one_shot(at)
+}

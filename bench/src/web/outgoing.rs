@@ -1,0 +1,67 @@
+//! Jobs that call an endpoint, against a bare client that calls it as often with as many at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::ensure;
+
+use super::target::Endpoint;
+use super::{caller, calling, once};
+use crate::disk;
+use crate::live;
+use crate::process::begin;
+use crate::report::{Figure, Goal};
+use crate::workload::{at, create};
+
+/// Requests that are made by each.
+const REQUESTS: usize = 30_000;
+/// Requests under way at once.
+const AT_ONCE: usize = 64;
+
+pub(super) async fn measure() -> anyhow::Result<Vec<Figure>> {
+    let endpoint = Endpoint::prompt()?;
+    // Whoever comes first also warms the machine up.
+    bare(&endpoint, REQUESTS / 10).await?;
+    let bare = bare(&endpoint, REQUESTS).await?;
+    let ours = through_jobs(&endpoint).await?;
+    let (rate, at_least) = ("runs/s", Goal::AtLeast(0.4));
+    Ok(vec![
+        Figure::new("http jobs: bare client", bare, rate, Goal::None),
+        Figure::new("http jobs: end to end", ours, rate, Goal::None),
+        Figure::new("http jobs: ours ÷ bare client", ours / bare, "×", at_least),
+    ])
+}
+
+/// Requests a second of a bare client with a pool of connections.
+async fn bare(endpoint: &Endpoint, requests: usize) -> anyhow::Result<f64> {
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    let (url, left) = (endpoint.url(), Arc::new(AtomicUsize::new(requests)));
+    let begun = begin();
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..AT_ONCE {
+        let (client, url, left) = (client.clone(), url.clone(), left.clone());
+        callers.spawn(async move {
+            let more = |left: usize| left.checked_sub(1);
+            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok() {
+                let answer = client.post(&url).send().await?;
+                ensure!(answer.status().is_success(), "{}", answer.status());
+                answer.bytes().await?;
+            }
+            Ok(())
+        });
+    }
+    while let Some(called) = callers.join_next().await {
+        called??;
+    }
+    Ok(requests as f64 / begun.elapsed().as_secs_f64())
+}
+
+/// Requests a second of jobs that are due at once: fired, claimed, called, ended, and every step synced.
+async fn through_jobs(endpoint: &Endpoint) -> anyhow::Result<f64> {
+    let directory = disk::directory()?;
+    let store = disk::open(directory.path(), disk::retention())?;
+    let specs = (0..REQUESTS).map(|number| calling(number, endpoint, once(at(1))));
+    create(&*store, specs.collect::<anyhow::Result<Vec<_>>>()?).await?;
+    let took = live::make_all(store, at(1), REQUESTS, AT_ONCE, caller).await;
+    Ok(REQUESTS as f64 / took)
+}
