@@ -168,7 +168,8 @@ impl Contract for Scheduler {
             }
         };
         let revoked = self.auth.clone().until_revoked(caller);
-        Ok(Response::new(watch::until(watch::stream(source, subject), revoked).boxed()))
+        let changes = watch::stream(source, subject).await;
+        Ok(Response::new(watch::until(changes, revoked).boxed()))
     }
 
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;

@@ -41,14 +41,16 @@ pub(super) struct Source {
     pub(super) place: OwnedSemaphorePermit,
 }
 
-/// The stream of a subject's changes.
-pub(super) fn stream(
+/// The stream of a subject's changes. It is looked at before there is a stream, so that whoever has one
+/// is told of everything that ends from then on.
+pub(super) async fn stream(
     source: Source,
     subject: Subject,
 ) -> impl Stream<Item = Result<proto::Execution, Status>> + Send {
     let mut pace = tokio::time::interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let watch = Watch { source, subject, pace, ready: VecDeque::new(), end: End::NotYet };
+    let mut watch = Watch { source, subject, pace, ready: VecDeque::new(), end: End::NotYet };
+    watch.look().await;
     futures::stream::unfold(watch, async |mut watch| {
         let next = watch.next().await?;
         Some((next, watch))
@@ -111,13 +113,6 @@ impl Subject {
     pub(super) fn execution(execution: &Execution) -> Self {
         Self::Execution { job: execution.job, id: execution.id, seen: None }
     }
-
-    fn is_new(&self) -> bool {
-        match self {
-            Self::Job { seen, .. } => seen.is_none(),
-            Self::Execution { seen, .. } => seen.is_none(),
-        }
-    }
 }
 
 /// What makes an execution look different; a heartbeat does not.
@@ -162,10 +157,6 @@ impl Watch {
     }
 
     async fn look_again(&mut self) {
-        if self.subject.is_new() {
-            self.look().await;
-            return;
-        }
         let closing = self.source.closing.clone();
         tokio::select! {
             biased;
