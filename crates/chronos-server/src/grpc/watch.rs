@@ -14,11 +14,12 @@ use chronos_core::execution::Running;
 use chronos_core::store::{self, Error, Store};
 use chronos_core::{Execution, ExecutionId, JobId, Timestamp};
 use futures::{Stream, StreamExt};
-use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use tokio::sync::broadcast;
 use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
+use super::places::Place;
 use super::refusal::status;
 use crate::proto;
 
@@ -38,7 +39,7 @@ pub(super) struct Source {
     pub(super) closing: CancellationToken,
     /// The watcher's place among all.
     #[expect(dead_code, reason = "it is given back when the stream ends")]
-    pub(super) place: OwnedSemaphorePermit,
+    pub(super) place: Place,
 }
 
 /// The stream of a subject's changes. It is looked at before there is a stream, so that whoever has one

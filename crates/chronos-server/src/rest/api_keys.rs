@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::api::{Api, json, made};
 use super::auth::never_kept;
 use super::body::Body;
+use super::document::WhyNot;
 use super::page::Page;
 use super::query::Id;
 use super::wire::Errors;
@@ -30,8 +31,7 @@ pub(super) struct Keys {
 #[utoipa::path(get, path = "/api-keys", tag = "auth",
     responses(
         (status = 200, description = "The keys", body = Keys),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn list(State(api): State<Api>, caller: Caller) -> Result<Response, Problem> {
     let keys = api.auth.accounts().keys_of(user(&caller)?).await?;
     let items: Vec<Key> = keys.iter().map(Key::from).collect();
@@ -67,8 +67,7 @@ pub(super) struct Made {
 #[utoipa::path(post, path = "/api-keys", tag = "auth", request_body = Asked,
     responses(
         (status = 201, description = "The key", body = Made),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
     caller: Caller,
@@ -106,8 +105,7 @@ fn read(asked: Asked, now: Timestamp) -> Result<NewKey, Vec<FieldError>> {
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 204, description = "The key is good for nothing"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn revoke(
     State(api): State<Api>,
     caller: Caller,

@@ -125,7 +125,7 @@ pub(in crate::cli) fn jobs(args: Jobs, now: Timestamp, out: &mut dyn Write) -> R
         Verb::Enable(args) => enable(&ask, args, now, out),
         Verb::Delete(args) => delete(&ask, args, out),
         Verb::Executions(args) => executions(&ask, args, out),
-        Verb::Logs(args) => logs::run(&ask, args, out),
+        Verb::Logs(args) => logs::run(&ask, &args, out),
     }
 }
 

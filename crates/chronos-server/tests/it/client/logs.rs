@@ -40,6 +40,26 @@ fn logs_tell_every_attempt_with_what_was_answered() {
 }
 
 #[test]
+fn what_an_endpoint_says_cannot_move_the_cursor() {
+    let house = House::open();
+    for (name, said, shown) in [
+        (
+            "text",
+            &b"\x1b[2Jgone\x00\r\nerror: forged"[..],
+            "    \\u{1b}[2Jgone\\u{0}\n    error: forged\n",
+        ),
+        ("bytes", b"\xff\x1b", "  body, in base64: /xs=\n"),
+        ("script", b"</script><svg/onload=x>", "    </script><svg/onload=x>\n"),
+    ] {
+        create(&house, &Endpoint::saying("200 OK", said), name, &[]);
+        house.answer(&["jobs", "run", name]);
+        let text = house.answer(&["jobs", "logs", name]);
+        assert!(text.contains(shown), "{text}");
+        assert!(!text.contains(['\u{1b}', '\0', '\r']), "{text}");
+    }
+}
+
+#[test]
 fn logs_are_followed_as_executions_end() {
     let (house, endpoint) = (House::open(), Endpoint::answering("200 OK"));
     create(&house, &endpoint, "hook", &[]);

@@ -34,7 +34,7 @@ pub(super) struct Args {
 pub(super) fn run(ask: &Ask, args: Args, now: Timestamp, out: &mut dyn Write) -> Result<(), Error> {
     let Args { job, rename, editor, spec } = args;
     let editor = editor || (rename.is_none() && spec == SpecFlags::default());
-    let changed = ask.daemon(async |mut daemon| {
+    let sent = ask.daemon(async |mut daemon| {
         let before = get(&mut daemon, job).await?;
         let given = before.spec.as_ref().map(Spec::from).unwrap_or_default();
         let mut asked = spec.spec(given.clone())?;
@@ -53,7 +53,7 @@ pub(super) fn run(ask: &Ask, args: Args, now: Timestamp, out: &mut dyn Write) ->
         };
         edited.map_err(|error| draft.keep(error, &before))
     })?;
-    let Some((job, changes)) = changed else {
+    let Some((job, changes)) = sent else {
         return Ok(writeln!(out, "Nothing changed")?);
     };
     write_changed("Changed", ask, &job, now, out)?;
@@ -74,8 +74,8 @@ async fn send(
     if patch.is_empty() {
         return Ok(None);
     }
-    let (path, patch) = (format!("/jobs/{}", before.id), Value::Object(patch));
-    let told = daemon.rest.patch(&path, &patch, before.version).await?;
+    let (job, patch) = (format!("/jobs/{}", before.id), Value::Object(patch));
+    let told = daemon.rest.patch(&job, &patch, before.version).await?;
     let mut job = get(daemon, before.id.clone()).await?;
     let dropped = told["dropped_secrets"].as_array().into_iter().flatten();
     job.dropped_secrets = dropped.filter_map(Value::as_str).map(ToOwned::to_owned).collect();

@@ -30,7 +30,7 @@ pub(super) struct Args {
     follow: bool,
 }
 
-pub(super) fn run(ask: &Ask, args: Args, out: &mut dyn Write) -> Result<(), Error> {
+pub(super) fn run(ask: &Ask, args: &Args, out: &mut dyn Write) -> Result<(), Error> {
     let json = ask.json;
     ask.daemon(async |mut daemon| {
         let of = subject(&mut daemon, args.of.clone()).await?;
