@@ -42,7 +42,7 @@ pub(super) async fn list(State(api): State<Api>, caller: Caller) -> Result<Respo
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "nightly build", "scopes": ["read", "write"]}))]
-pub(super) struct Asked {
+pub(super) struct NewApiKey {
     /// What people call it.
     #[schema(min_length = 1, max_length = 100)]
     name: String,
@@ -64,14 +64,14 @@ pub(super) struct Made {
 }
 
 /// Makes an API key, which takes a login: no key makes another.
-#[utoipa::path(post, path = "/api-keys", tag = "auth", request_body = Asked,
+#[utoipa::path(post, path = "/api-keys", tag = "auth", request_body = NewApiKey,
     responses(
         (status = 201, description = "The key", body = Made),
         WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
     caller: Caller,
-    body: Body<Asked>,
+    body: Body<NewApiKey>,
 ) -> Result<Response, Problem> {
     let new = read(body.value, api.auth.now()).map_err(Problem::invalid)?;
     let (key, shown) = api.auth.create_key(&caller, new).await?;
@@ -79,9 +79,9 @@ pub(super) async fn create(
     Ok(made(never_kept(json(&told)), &format!("/api-keys/{}", key.id), false))
 }
 
-fn read(asked: Asked, now: Timestamp) -> Result<NewKey, Vec<FieldError>> {
+fn read(asked: NewApiKey, now: Timestamp) -> Result<NewKey, Vec<FieldError>> {
     let mut errors = Errors::default();
-    let Asked { name, scopes, expires_at } = asked;
+    let NewApiKey { name, scopes, expires_at } = asked;
     let length = name.chars().count();
     let most = ApiKey::LONGEST_NAME;
     if !(1..=most).contains(&length) || name.chars().any(char::is_control) {

@@ -269,6 +269,22 @@ async fn a_stream_ends_when_its_reader_is_shut_out() {
 }
 
 #[tokio::test]
+async fn a_stream_ends_when_its_reader_gets_another_role() {
+    let (estate, ada) = Estate::open().await;
+    let (bob, _) = ada.hire("bob", "user").await;
+    let (vic, id) = ada.hire("vic", "viewer").await;
+    let job = bob.post("/jobs/recurring", &hourly("watched", "succeed")).await.expect(201);
+    let watch = WatchExecutionsRequest { of: Some(Of::Job(text(&job["id"]).into())) };
+    let mut grpc = vic.grpc().await;
+    let mut stream = soon(grpc.watch_executions(watch)).await.unwrap().into_inner();
+    ada.patch(&format!("/users/{id}"), &json!({"role": "user"})).await.expect(200);
+    let ended = soon(async { stream.message().await });
+    assert_eq!(ended.await.unwrap_err().code(), Code::Unauthenticated);
+    drop((grpc, stream));
+    estate.close().await;
+}
+
+#[tokio::test]
 async fn nobody_takes_every_place_that_there_is_for_streams() {
     let estate = Estate::with(|config| config.limits.watchers_per_account = 2).await;
     let anyone = estate.anyone();
