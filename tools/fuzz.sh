@@ -25,6 +25,6 @@ key=$("$1" keys create fuzz --scope read --scope write --scope admin)
 cd "$settings"
 schemathesis --config-file "$tools/schemathesis.toml" run "http://$address/openapi.json" --header "Authorization: Bearer $key" \
     --exclude-path /jobs/bulk --exclude-checks positive_data_acceptance \
-    --max-examples "${FUZZ_EXAMPLES:-50}" --generation-database none
+    --max-examples "${FUZZ_EXAMPLES:-100}" --generation-database none
 # It must be as well as before.
 kill -0 "$daemon"

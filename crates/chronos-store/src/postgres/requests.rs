@@ -1,9 +1,13 @@
 //! Requests that are known again: what each of them made, for as long as they are kept.
 
+use std::hash::Hasher;
+
 use chronos_core::store::{Done, Error, Request, Result};
 use chronos_core::{ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
+use rustc_hash::FxHasher;
 use sqlx::PgConnection;
 use sqlx::types::Uuid;
+use tokio::sync::Semaphore;
 
 use super::fault::Outcome;
 use super::partitions::lock_key;
@@ -12,6 +16,27 @@ use super::values::{AsUuid, Fields, text, time};
 
 /// Requests that are too old and go with one that comes.
 const FORGOTTEN_AT_ONCE: i64 = 4;
+
+/// Turns of owners whose jobs are counted. Whoever waits for one waits without a connection, which others
+/// need meanwhile.
+pub(super) struct Turns([Semaphore; 64]);
+
+impl Default for Turns {
+    fn default() -> Self {
+        // While one is made durable, the next is under way.
+        Self(std::array::from_fn(|_| Semaphore::new(2)))
+    }
+}
+
+impl Turns {
+    /// The turns of this owner, and of a few others.
+    fn of(&self, owner: &str) -> &Semaphore {
+        let mut hasher = FxHasher::default();
+        hasher.write(owner.as_bytes());
+        let number = hasher.finish() >> 58;
+        &self.0[usize::try_from(number).unwrap_or(0)]
+    }
+}
 
 /// What a request made.
 #[derive(Clone, Copy)]
@@ -47,6 +72,10 @@ impl Shared {
         most: Option<u64>,
         now: Timestamp,
     ) -> Result<Done<JobId>> {
+        let _turn = match most {
+            Some(_) => self.turns.of(&spec.owner).acquire().await.ok(),
+            None => None,
+        };
         step!(self, now, |session, step| {
             let known = match request {
                 Some(request) => self.recall(session, request, now).await?,
@@ -78,8 +107,7 @@ impl Shared {
         owner: &str,
         most: u64,
     ) -> Outcome<()> {
-        let lock = lock_key(&self.config.schema, &format!("jobs of {owner}"));
-        self.sql.advisory_lock.query().bind(lock).execute(&mut *connection).await?;
+        self.take_turns(connection, &format!("jobs of {owner}")).await?;
         let query = self.sql.jobs_count_of.query().bind(text(owner).into_owned());
         let row = query.fetch_one(&mut *connection).await?;
         let count: i64 = Fields::of(&row).get()?;

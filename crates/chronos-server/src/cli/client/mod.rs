@@ -95,7 +95,8 @@ Exit codes:
   2   the command line or a value is not accepted
   3   the run that was followed did not succeed
   4   there is no such job, execution, user or key
-  5   refused as things stand: the name is taken, a run is under way, the version changed
+  5   refused as things stand: the name is taken, a run is under way, the version changed,
+      a quota is used up
   69  no daemon answers
   77  the daemon does not know who you are, or you may not do this";
 
