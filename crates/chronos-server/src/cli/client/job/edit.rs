@@ -149,11 +149,13 @@ fn to_json(spec: &Spec) -> Result<Value, Error> {
     Ok(serde_json::to_value(spec).map_err(io::Error::from)?)
 }
 
-/// What turns one spec into the other, as a merge patch: schedules and targets are merged, everything
-/// else is said anew.
+/// The fields that a patch is merged into; every other one is said anew.
+const MERGED: [&str; 3] = ["schedule", "target", "notify"];
+
+/// What turns one spec into the other, as a merge patch.
 fn patch(before: &Spec, after: &Spec) -> Result<Map<String, Value>, Error> {
     let (old, new) = (to_json(before)?, to_json(after)?);
-    let mut patch = difference(&old, &new, |field| matches!(field, "schedule" | "target"));
+    let mut patch = difference(&old, &new, |field| MERGED.contains(&field));
     if before.raw_payload != after.raw_payload {
         match &after.raw_payload {
             Some(bytes) => {
@@ -192,7 +194,8 @@ fn difference(before: &Value, after: &Value, merged: fn(&str) -> bool) -> Map<St
 /// A line for every value that changed, such as `max_retry: 3 → 5`.
 fn describe(lines: &mut Vec<String>, path: &str, before: &Value, change: &Value) {
     // What was said anew is shown as one value.
-    let merged = path.is_empty() || path.starts_with("schedule") || path.starts_with("target");
+    let merged =
+        path.split('.').next().is_some_and(|field| field.is_empty() || MERGED.contains(&field));
     if merged && change.get("type").is_none() && before.is_object() && change.is_object() {
         for (field, change) in change.as_object().into_iter().flatten() {
             let inner = if path.is_empty() { field.clone() } else { format!("{path}.{field}") };
@@ -200,15 +203,31 @@ fn describe(lines: &mut Vec<String>, path: &str, before: &Value, change: &Value)
         }
         return;
     }
-    // What may be a secret is not written where others can look on.
-    let hidden = path.starts_with("target.headers") || path == "target.signing_secret";
+    let hidden = path.split('.').any(may_be_secret);
     let shown = |value: &Value| match value {
         Value::Null => "(nothing)".to_owned(),
         _ if hidden => "…".to_owned(),
-        value => value.to_string(),
+        value => without_secrets(value).to_string(),
     };
     let line = format!("{path}: {} → {}", shown(before), shown(change));
     lines.push(on_one_line(&line).into_owned());
+}
+
+/// Whether what is under this name is not written where others can look on.
+fn may_be_secret(field: &str) -> bool {
+    field == "headers" || field.contains("secret")
+}
+
+/// The value, with dots in place of what may be a secret.
+fn without_secrets(value: &Value) -> Value {
+    let Value::Object(fields) = value else {
+        return value.clone();
+    };
+    let shown = fields.iter().map(|(field, value)| {
+        let value = if may_be_secret(field) { "…".into() } else { without_secrets(value) };
+        (field.clone(), value)
+    });
+    Value::Object(shown.collect())
 }
 
 #[cfg(test)]
@@ -252,6 +271,28 @@ mod tests {
                 "target.headers.B: … → …",
             ]
         );
+    }
+
+    #[test]
+    fn no_secret_is_among_what_changed() {
+        let before = json!({"target": {"type": "handler", "name": "a"}, "notify": {"url": "http://x/",
+            "headers": {"A": "k1", "B": "k1"}, "signing_secret": "k1"}});
+        let after = json!({"target": {"type": "http", "url": "http://y/", "headers": {"A": "k2"},
+            "signing_secret": "k2"}, "notify": {"url": "http://y/", "headers": {"A": "k2"}}});
+        let patch = Value::Object(difference(&before, &after, |field| MERGED.contains(&field)));
+        assert_eq!(patch["notify"]["headers"], json!({"A": "k2", "B": null}));
+        let mut lines = Vec::new();
+        describe(&mut lines, "", &before, &patch);
+        let text = lines.join("\n");
+        assert!(!text.contains("k1") && !text.contains("k2"), "{text}");
+        for part in [
+            "notify.url: \"http://x/\" → \"http://y/\"",
+            "notify.headers.B: … → (nothing)",
+            "notify.signing_secret: … → (nothing)",
+            "\"url\":\"http://y/\"",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 
     #[test]
