@@ -46,6 +46,9 @@ pub enum Error {
     /// The overlap policy refuses one more run.
     #[error("job \"{0}\" is already running and its overlap policy admits no further run")]
     Overlap(String),
+    /// The owner has as many jobs as it may have.
+    #[error("the owner has {0} jobs already, and may have no more")]
+    TooManyJobs(u64),
     /// The request is known, and asked for something else.
     #[error("this idempotency key was used for another request")]
     RequestReused,
@@ -91,6 +94,15 @@ pub trait Store: Send + Sync + 'static {
         &self,
         spec: JobSpec,
         request: Request,
+        now: Timestamp,
+    ) -> Result<Done<JobId>>;
+
+    /// Adds a job, as the two above do with and without a request, unless its owner has `most` jobs by now.
+    async fn create_job_within(
+        &self,
+        spec: JobSpec,
+        request: Option<Request>,
+        most: u64,
         now: Timestamp,
     ) -> Result<Done<JobId>>;
 

@@ -12,6 +12,7 @@ pub mod logs;
 pub mod metrics;
 mod problem;
 pub mod proto;
+pub mod quotas;
 mod reach;
 pub mod rest;
 mod seconds;

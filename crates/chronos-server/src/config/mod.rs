@@ -4,6 +4,7 @@ mod database;
 mod defaults;
 mod key;
 mod layers;
+mod quotas;
 mod roles;
 mod targets;
 
@@ -23,6 +24,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::auth::AuthConfig;
 use crate::daemon::ServeConfig;
+use crate::quotas::Quotas;
 
 pub use database::DatabaseUrl;
 pub use defaults::{data_dir, node};
@@ -75,6 +77,18 @@ pub struct Config {
     /// The file with the key that signs tokens; one in the data directory if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_key_file: Option<PathBuf>,
+    /// Seconds between two slots of a user's job, at least.
+    pub user_min_interval_secs: u64,
+    /// The same for an admin.
+    pub admin_min_interval_secs: u64,
+    /// Jobs that a user may have; 0 for any number.
+    pub user_max_jobs: u64,
+    /// The same for an admin.
+    pub admin_max_jobs: u64,
+    /// Bytes that a job's request may send.
+    pub max_payload_bytes: usize,
+    /// Requests of one account in a second at this node; 0 for any number.
+    pub max_requests_per_second: u32,
     /// What http jobs may call although it is not public.
     pub allow_targets: Vec<AllowedTarget>,
     /// The key that secrets of jobs are sealed with; by default one in the data directory.
@@ -132,7 +146,7 @@ impl Config {
     #[must_use]
     pub fn new(data_dir: PathBuf) -> Self {
         let scheduler = SchedulerConfig::default();
-        let compaction = CompactionJobConfig::default();
+        let (compaction, quotas) = (CompactionJobConfig::default(), Quotas::default());
         Self {
             listen: ServeConfig::LISTEN,
             data_dir,
@@ -153,6 +167,12 @@ impl Config {
             history_per_job: scheduler.history_per_job,
             open_signup: false,
             auth_key_file: None,
+            user_min_interval_secs: quotas.user_min_interval.as_secs(),
+            admin_min_interval_secs: quotas.admin_min_interval.as_secs(),
+            user_max_jobs: quotas.user_max_jobs,
+            admin_max_jobs: quotas.admin_max_jobs,
+            max_payload_bytes: quotas.max_payload_bytes,
+            max_requests_per_second: quotas.max_requests_per_second,
             allow_targets: Vec::new(),
             secret_key_file: None,
             log: "info".into(),
@@ -184,8 +204,11 @@ impl Config {
         serve.secret_key_file.clone_from(&self.secret_key_file);
         serve.database = self.database();
         serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
-        serve.auth =
-            AuthConfig { open_signup: self.open_signup, key_file: self.auth_key_file.clone() };
+        serve.auth = AuthConfig {
+            open_signup: self.open_signup,
+            key_file: self.auth_key_file.clone(),
+            quotas: self.quotas(),
+        };
         serve
     }
 
@@ -248,6 +271,7 @@ impl Config {
         if self.max_clock_skew_secs == 0 {
             return Err(("max_clock_skew_secs", None));
         }
+        self.check_quotas()?;
         for (key, seconds) in [
             ("lease_secs", self.lease_secs),
             ("max_clock_skew_secs", self.max_clock_skew_secs),

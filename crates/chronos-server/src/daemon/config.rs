@@ -93,6 +93,8 @@ pub struct Limits {
     pub requests_per_connection: u32,
     /// Streams of changes at once, over all connections; further ones are refused.
     pub watchers: usize,
+    /// The same for one account, so that nobody takes all of them.
+    pub watchers_per_account: usize,
     /// Bytes of a request's headers.
     pub header_bytes: u32,
     /// Bytes of a request's body, or of one gRPC message.
@@ -115,6 +117,7 @@ impl Default for Limits {
             connections: 1_024,
             requests_per_connection: 128,
             watchers: 512,
+            watchers_per_account: 64,
             header_bytes: 16 * 1024,
             body_bytes: 4 * 1024 * 1024,
             request_timeout: Duration::from_secs(30),

@@ -92,24 +92,20 @@ impl Api {
         }
     }
 
-    /// Stores a new job; gives back its id, and whether the same request made it before.
+    /// Stores a new job of the caller; gives back its id, and whether the same request made it before.
     pub(super) async fn create(
         &self,
+        caller: &Caller,
         spec: JobSpec,
         request: Option<Request>,
         now: Timestamp,
-    ) -> Result<(JobId, bool), Error> {
-        let (id, again) = match request {
-            None => (self.store().create_job(spec, now).await?.spec.id, false),
-            Some(request) => {
-                let done = self.store().create_job_once(spec, request, now).await?;
-                (done.made, done.again)
-            }
-        };
-        if !again {
+    ) -> Result<(JobId, bool), Problem> {
+        let quotas = self.auth.quotas();
+        let done = quotas.make(caller, self.store(), (spec, request), now).await?;
+        if !done.again {
             self.metrics.job_created();
         }
-        Ok((id, again))
+        Ok((done.made, done.again))
     }
 
     /// Changes the caller's job.

@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use super::api::Api;
 use super::body::check_type;
+use super::document::WhyNot;
 use super::strict;
 use super::wire::spec::{NewJob, Recurs};
 use super::{idempotency, lines};
@@ -58,8 +59,7 @@ pub(super) struct LineAnswer {
         example = json!("{\"target\":{\"type\":\"http\",\"url\":\"https://example.com/a\"}}")),
     responses(
         (status = 200, description = "A line for each", body = LineAnswer, content_type = "application/x-ndjson"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
     caller: Caller,
@@ -141,6 +141,6 @@ async fn try_make(api: &Api, caller: &Caller, bytes: &[u8]) -> Result<(String, b
         let detail = "the server shuts down; send this line again";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
     }
-    let (id, again) = api.create(spec, request, now).await?;
+    let (id, again) = api.create(caller, spec, request, now).await?;
     Ok((id.to_string(), again))
 }

@@ -44,6 +44,7 @@ pub(super) async fn apply(
     if spec == *job.spec {
         return Ok(job);
     }
+    api.auth.quotas().check(caller, &spec, Some(&job.spec))?;
     if spec.target != job.spec.target {
         let live = api.store().live(&[id]).await?;
         if live.iter().any(|live| live.running().is_some()) {

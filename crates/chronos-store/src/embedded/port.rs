@@ -35,6 +35,16 @@ impl Store for EmbeddedStore {
         self.step(now, |step| step.create_job_once(spec, request)).await
     }
 
+    async fn create_job_within(
+        &self,
+        spec: JobSpec,
+        request: Option<Request>,
+        most: u64,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        self.step(now, |step| step.create_job_within(spec, request, most)).await
+    }
+
     async fn amend_job(
         &self,
         job: JobId,

@@ -45,6 +45,23 @@ impl Step<'_> {
         }
     }
 
+    pub(super) fn create_job_within(
+        &mut self,
+        spec: JobSpec,
+        request: Option<Request>,
+        most: u64,
+    ) -> Result<Done<JobId>> {
+        let known = request.map(|request| self.recall(request)).transpose()?.flatten();
+        // What was made before counts already.
+        if known.is_none() && self.state.index.roll.count_of(&spec.owner) >= most {
+            return Err(Error::TooManyJobs(most));
+        }
+        match request {
+            Some(request) => self.create_job_once(spec, request),
+            None => Ok(Done { made: self.create_job(spec)?.spec.id, again: false }),
+        }
+    }
+
     pub(super) fn run_now_once(
         &mut self,
         job: JobId,

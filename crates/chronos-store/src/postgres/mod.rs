@@ -105,6 +105,16 @@ impl Store for PostgresStore {
         self.shared.create_job_once(spec, request, now).await
     }
 
+    async fn create_job_within(
+        &self,
+        spec: JobSpec,
+        request: Option<Request>,
+        most: u64,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        self.shared.create_job_within(spec, request, most, now).await
+    }
+
     async fn amend_job(
         &self,
         job: JobId,

@@ -1,17 +1,42 @@
 //! Requests that are known again: what each of them made, for as long as they are kept.
 
+use std::hash::Hasher;
+
 use chronos_core::store::{Done, Error, Request, Result};
 use chronos_core::{ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
+use rustc_hash::FxHasher;
 use sqlx::PgConnection;
 use sqlx::types::Uuid;
+use tokio::sync::Semaphore;
 
 use super::fault::Outcome;
 use super::partitions::lock_key;
 use super::shared::{Shared, step};
-use super::values::{AsUuid, Fields, time};
+use super::values::{AsUuid, Fields, text, time};
 
 /// Requests that are too old and go with one that comes.
 const FORGOTTEN_AT_ONCE: i64 = 4;
+
+/// Turns of owners whose jobs are counted. Whoever waits for one waits without a connection, which others
+/// need meanwhile.
+pub(super) struct Turns([Semaphore; 64]);
+
+impl Default for Turns {
+    fn default() -> Self {
+        // While one is made durable, the next is under way.
+        Self(std::array::from_fn(|_| Semaphore::new(2)))
+    }
+}
+
+impl Turns {
+    /// The turns of this owner, and of a few others.
+    fn of(&self, owner: &str) -> &Semaphore {
+        let mut hasher = FxHasher::default();
+        hasher.write(owner.as_bytes());
+        let number = hasher.finish() >> 58;
+        &self.0[usize::try_from(number).unwrap_or(0)]
+    }
+}
 
 /// What a request made.
 #[derive(Clone, Copy)]
@@ -27,19 +52,67 @@ impl Shared {
         request: Request,
         now: Timestamp,
     ) -> Result<Done<JobId>> {
+        self.admit_job(spec, Some(request), None, now).await
+    }
+
+    pub(super) async fn create_job_within(
+        &self,
+        spec: JobSpec,
+        request: Option<Request>,
+        most: u64,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        self.admit_job(spec, request, Some(most), now).await
+    }
+
+    async fn admit_job(
+        &self,
+        spec: JobSpec,
+        request: Option<Request>,
+        most: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        let _turn = match most {
+            Some(_) => self.turns.of(&spec.owner).acquire().await.ok(),
+            None => None,
+        };
         step!(self, now, |session, step| {
-            match self.recall(session, request, now).await? {
-                Some(Made::Job(made)) => Ok(Done { made, again: true }),
-                Some(Made::Execution(_)) => Err(Error::RequestReused.into()),
-                None => {
-                    let job = Job::new(spec.clone(), now)?;
-                    self.add_job(session, step, &job).await?;
-                    let made = job.spec.id;
-                    self.remember(session, request, Made::Job(made), now).await?;
-                    Ok(Done { made, again: false })
-                }
+            let known = match request {
+                Some(request) => self.recall(session, request, now).await?,
+                None => None,
+            };
+            match known {
+                Some(Made::Job(made)) => return Ok(Done { made, again: true }),
+                Some(Made::Execution(_)) => return Err(Error::RequestReused.into()),
+                None => {}
             }
+            if let Some(most) = most {
+                self.leave_room(session, &spec.owner, most).await?;
+            }
+            let job = Job::new(spec.clone(), now)?;
+            self.add_job(session, step, &job).await?;
+            let made = job.spec.id;
+            if let Some(request) = request {
+                self.remember(session, request, Made::Job(made), now).await?;
+            }
+            Ok(Done { made, again: false })
         })
+    }
+
+    /// Refuses one more job of an owner who has so many. Whoever else adds one for the owner waits here
+    /// until this step is over, so that what is counted is what there is.
+    async fn leave_room(
+        &self,
+        connection: &mut PgConnection,
+        owner: &str,
+        most: u64,
+    ) -> Outcome<()> {
+        self.take_turns(connection, &format!("jobs of {owner}")).await?;
+        let query = self.sql.jobs_count_of.query().bind(text(owner).into_owned());
+        let row = query.fetch_one(&mut *connection).await?;
+        let count: i64 = Fields::of(&row).get()?;
+        let full = u64::try_from(count).is_ok_and(|count| count >= most);
+        if full { Err(Error::TooManyJobs(most).into()) } else { Ok(()) }
     }
 
     pub(super) async fn run_now_once(

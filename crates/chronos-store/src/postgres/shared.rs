@@ -18,6 +18,7 @@ use super::config::PostgresConfig;
 use super::fault::{Fault, Outcome};
 use super::horizon::Horizons;
 use super::partitions::Partitions;
+use super::requests::Turns;
 use super::session::Session;
 use super::specs::Specs;
 use super::statements::{Bound, Statements};
@@ -83,6 +84,7 @@ pub(super) struct Shared {
     pub(super) syncer: Syncer,
     /// Counts reapings.
     pub(super) reaps: AtomicU32,
+    pub(super) turns: Turns,
 }
 
 /// Counts one down; says whether there was one.
@@ -121,6 +123,7 @@ impl Shared {
             chance: RandomState::new(),
             suspects,
             syncer: Syncer::default(),
+            turns: Turns::default(),
             reaps: AtomicU32::new(0),
             options,
             config,

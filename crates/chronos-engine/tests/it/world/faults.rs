@@ -239,6 +239,16 @@ impl Store for Link {
         self.inner.create_job_once(spec, request, now).await
     }
 
+    async fn create_job_within(
+        &self,
+        spec: JobSpec,
+        request: Option<Request>,
+        most: u64,
+        now: Timestamp,
+    ) -> Result<Done<JobId>> {
+        self.inner.create_job_within(spec, request, most, now).await
+    }
+
     async fn find_jobs(
         &self,
         filter: &JobFilter,

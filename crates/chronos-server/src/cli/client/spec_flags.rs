@@ -16,7 +16,7 @@ use crate::secrets::{HeaderValue, SecretText};
 /// Nothing larger is read from a file or from standard input.
 const LARGEST_FILE: u64 = 16 << 20;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 #[command(
     group = ArgGroup::new("cadence").args(["cron", "every", "at"]),
     group = ArgGroup::new("kind").args(["url", "http", "handler"]),

@@ -103,6 +103,11 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     pub(crate) fn answering(status: &'static str) -> Self {
+        Self::saying(status, b"ok")
+    }
+
+    /// The same with this body.
+    pub(crate) fn saying(status: &'static str, said: &'static [u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (tell, requests) = std::sync::mpsc::channel();
@@ -123,8 +128,10 @@ impl Endpoint {
                 let mut body = vec![0; length];
                 stream.read_exact(&mut body).unwrap();
                 request.push_str(&String::from_utf8(body).unwrap());
+                let length = said.len();
                 let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\n");
-                write!(stream.get_mut(), "{head}Content-Length: 2\r\n\r\nok").unwrap();
+                write!(stream.get_mut(), "{head}Content-Length: {length}\r\n\r\n").unwrap();
+                stream.get_mut().write_all(said).unwrap();
                 let _ = tell.send(request);
             }
         });

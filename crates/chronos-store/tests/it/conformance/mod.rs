@@ -142,6 +142,7 @@ macro_rules! conformance {
             }
             finding {
                 each_filter_finds_what_it_asks_for,
+                what_is_asked_for_is_only_text,
                 filters_narrow_each_other,
                 pages_neither_miss_nor_repeat_while_jobs_come_and_go,
                 an_edit_is_found_under_what_it_says_now,
@@ -154,6 +155,8 @@ macro_rules! conformance {
                 the_same_request_makes_one_run,
                 what_is_refused_is_not_remembered,
                 requests_at_once_make_one_job,
+                an_owner_has_no_more_jobs_than_it_may,
+                jobs_at_once_are_no_more_than_their_owner_may_have,
             }
             redriving {
                 a_dead_letter_is_tried_again_at_its_slot,

@@ -1,6 +1,7 @@
 //! Requests that come twice: done once, known again for a day, never mistaken for another.
 
 use chronos_core::JobSpec;
+use chronos_core::plan::Change;
 use chronos_core::store::{Done, Error, Request};
 
 use crate::bench::{Bench, at, every, job_id, once};
@@ -103,4 +104,51 @@ pub(crate) async fn requests_at_once_make_one_job(bench: &Bench) {
         assert_eq!(*done, Ok(Done { again: true, ..first }));
     }
     assert_eq!(bench.jobs(None, 9).await.unwrap().len(), 1);
+}
+
+/// A job of this owner.
+fn owned(name: &str, owner: &str) -> JobSpec {
+    JobSpec { owner: owner.into(), ..every(name, 10) }
+}
+
+pub(crate) async fn an_owner_has_no_more_jobs_than_it_may(bench: &mut Bench) {
+    let within = async |bench: &Bench, name: &str, owner: &str, request| {
+        bench.create_job_within(owned(name, owner), request, 2, at(0)).await
+    };
+    let known = Some(request("k", "body"));
+    for (name, request) in [("a", None), ("b", known)] {
+        let made = within(bench, name, "ann", request).await;
+        assert_eq!(made, Ok(Done { made: job_id(name), again: false }));
+    }
+    bench.reopen().await;
+    assert_eq!(within(bench, "c", "ann", None).await, Err(Error::TooManyJobs(2)));
+    let other = Some(request("l", "body"));
+    assert_eq!(within(bench, "c", "ann", other).await, Err(Error::TooManyJobs(2)));
+    let again = within(bench, "c", "ann", known).await;
+    assert_eq!(again, Ok(Done { made: job_id("b"), again: true }), "it made one before");
+    assert!(within(bench, "d", "bob", None).await.is_ok(), "others have room");
+    let rename = Change::Edit(Box::new(JobSpec { name: "z".into(), ..owned("a", "ann") }));
+    bench.amend_job(job_id("a"), rename, None, at(1)).await.unwrap();
+    assert_eq!(within(bench, "c", "ann", None).await, Err(Error::TooManyJobs(2)));
+    bench.delete_job(job_id("a"), at(1)).await.unwrap();
+    let made = within(bench, "c", "ann", other).await;
+    assert_eq!(made, Ok(Done { made: job_id("c"), again: false }));
+    assert_eq!(within(bench, "e", "ann", None).await, Err(Error::TooManyJobs(2)));
+}
+
+pub(crate) async fn jobs_at_once_are_no_more_than_their_owner_may_have(bench: &Bench) {
+    let tasks = (0..8).map(|number| {
+        let store = bench.handle();
+        let spec = owned(&format!("a{number}"), "ann");
+        tokio::spawn(async move { store.create_job_within(spec, None, 3, at(0)).await })
+    });
+    let tasks: Vec<_> = tasks.collect();
+    let mut made = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(_) => made += 1,
+            refused => assert_eq!(refused, Err(Error::TooManyJobs(3))),
+        }
+    }
+    assert_eq!((made, bench.jobs(None, 9).await.unwrap().len()), (3, 3));
 }
