@@ -105,7 +105,7 @@ pub enum Error {
         field: &'static str,
     },
     /// What is to be told of a job cannot be accepted.
-    #[error("{field} is not accepted: {problem}")]
+    #[error("notify.{field} is not accepted: {problem}")]
     Notify {
         /// The field that was given.
         field: &'static str,

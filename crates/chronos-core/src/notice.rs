@@ -94,7 +94,7 @@ impl Notify {
             && !webhook.method().has_body()
         {
             let problem = format!("a {} tells nothing; use POST", webhook.method().as_str());
-            return Err(refusal("notify.method", problem));
+            return Err(refusal("method", problem));
         }
         self.on.validate()
     }
@@ -139,8 +139,9 @@ impl Occasions {
     pub fn of(kinds: &[Kind], after: Option<Duration>) -> Result<Self, Error> {
         let overdue = kinds.contains(&Kind::Overdue);
         if after.is_some() && !overdue {
-            let problem = "nothing is told of overdue runs; use it with \"overdue\" in notify.on";
-            return Err(refusal("notify.overdue_after", problem.into()));
+            let problem =
+                "nothing is told of overdue runs; use it with \"overdue\" among what is told";
+            return Err(refusal("overdue_after", problem.into()));
         }
         Ok(Self {
             failure: kinds.contains(&Kind::Failure),
@@ -180,7 +181,7 @@ impl Occasions {
         match self.overdue {
             Some(after) if !(min..=max).contains(&after) => {
                 let problem = format!("it is {after:?}; use 1 second to 366 days");
-                Err(refusal("notify.overdue_after", problem))
+                Err(refusal("overdue_after", problem))
             }
             _ => Ok(()),
         }

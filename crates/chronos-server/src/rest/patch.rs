@@ -46,7 +46,7 @@ pub(super) async fn apply(
     }
     if spec.target != job.spec.target {
         let live = api.store().live(&[id]).await?;
-        if live.iter().any(|live| live.running().is_some()) {
+        if live.iter().any(|live| live.running().is_some() && live.notice().is_none()) {
             let detail = format!("job \"{}\" runs; change its target when it does not", spec.name);
             return Err(Problem::new(StatusCode::CONFLICT, detail));
         }
@@ -77,7 +77,7 @@ fn merged(api: &Api, spec: &JobSpec, mut asked: Asked) -> Result<JobSpec, Proble
     for (field, raw) in asked {
         let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
         let before = merged.remove(&field).unwrap_or_default();
-        let nested = matches!(field.as_str(), "schedule" | "target");
+        let nested = matches!(field.as_str(), "schedule" | "target" | "notify");
         merged.insert(field, if nested { merge(before, value) } else { value });
     }
     let is_http = merged.get("target").is_some_and(|target| target["type"] == "http");
