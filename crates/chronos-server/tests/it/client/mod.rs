@@ -4,6 +4,7 @@ mod backup;
 pub(crate) mod house;
 mod identity;
 mod jobs;
+mod notices;
 mod refusals;
 mod runs;
 mod secrets;
