@@ -29,7 +29,7 @@ impl Notices {
                 drop(told.get_or_create(&Told { kind: kind.as_str(), outcome }));
             }
         }
-        let help = "Attempts to tell a webhook something, by what and whether it was sent";
+        let help = "Attempts to tell someone about a run, by what is told and whether it was sent";
         registry.register("notices", help, told.clone());
         Self(told)
     }
