@@ -294,11 +294,12 @@ CREATE VIEW chronos.jobs AS
 SELECT s.id, p.name, p.created_by,
     ARRAY(SELECT t.tag FROM chronos.job_tags t WHERE t.job_id = s.id ORDER BY t.tag) AS tags,
     CASE WHEN s.live = '' THEN s.rest ELSE (
-        SELECT CASE WHEN count(*) = 0 THEN s.rest WHEN bool_or(l.token IS NOT NULL) THEN 'RUNNING'
-            WHEN bool_or(l.retry_number > 0) THEN 'RETRY_PENDING' ELSE 'PENDING' END
+        SELECT CASE WHEN bool_and(l.notice IS NOT NULL) THEN s.rest
+            WHEN bool_or(l.token IS NOT NULL AND l.notice IS NULL) THEN 'RUNNING'
+            WHEN bool_or(l.retry_number > 0 AND l.notice IS NULL) THEN 'RETRY_PENDING' ELSE 'PENDING' END
         FROM generate_series(0, length(s.live) / 16 - 1) AS place
         JOIN chronos.live_executions l
-            ON l.id = encode(substring(s.live FROM place * 16 + 1 FOR 16), 'hex')::uuid AND l.notice IS NULL
+            ON l.id = encode(substring(s.live FROM place * 16 + 1 FOR 16), 'hex')::uuid
     ) END AS status,
     s.enabled, s.paused_since IS NOT NULL AS paused, s.paused_since, s.pause_note,
     p.recurring AS is_recurring, p.schedule_type, p.interval_seconds,

@@ -19,11 +19,12 @@ WHERE ($4::text IS NULL OR p.created_by = $4)
     AND ($11::timestamptz IS NULL OR s.next_execution_time >= $11)
     AND ($12::timestamptz IS NULL OR s.next_execution_time < $12)
     AND ($8::text IS NULL OR $8 = CASE WHEN s.live = '' THEN s.rest ELSE (
-        SELECT CASE WHEN count(*) = 0 THEN s.rest WHEN bool_or(l.token IS NOT NULL) THEN 'RUNNING'
-            WHEN bool_or(l.retry_number > 0) THEN 'RETRY_PENDING' ELSE 'PENDING' END
+        SELECT CASE WHEN bool_and(l.notice IS NOT NULL) THEN s.rest
+            WHEN bool_or(l.token IS NOT NULL AND l.notice IS NULL) THEN 'RUNNING'
+            WHEN bool_or(l.retry_number > 0 AND l.notice IS NULL) THEN 'RETRY_PENDING' ELSE 'PENDING' END
         FROM generate_series(0, length(s.live) / 16 - 1) AS place
         JOIN chronos.live_executions l
-            ON l.id = encode(substring(s.live FROM place * 16 + 1 FOR 16), 'hex')::uuid AND l.notice IS NULL
+            ON l.id = encode(substring(s.live FROM place * 16 + 1 FOR 16), 'hex')::uuid
     ) END)
 ORDER BY c.id
 LIMIT $3
