@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use crate::audit::AuditEvent;
 use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
+use crate::notice::Occasions;
 use crate::plan::{Change, Ending, Plan};
 use crate::policy::QuietHours;
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
@@ -179,7 +180,7 @@ pub trait Store: Send + Sync + 'static {
     async fn release(&self, holds: &[Hold], now: Timestamp) -> Result<()>;
 
     /// Ends up to `limit` executions whose lease has run out, or which ran over their time and their
-    /// worker did not stop them, and queues what follows.
+    /// worker did not stop them, and queues what follows; tells of as many that have not begun in time.
     async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped>;
 
     /// Cancels an execution: at once while it waits, by request while it runs. One that is over
@@ -258,6 +259,10 @@ pub trait Store: Send + Sync + 'static {
     /// Gives back space that deleted records hold, in units between which it can be stopped: `hook`
     /// is told before each. Blocks no asynchronous thread.
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted>;
+
+    /// Says what is told about jobs that do not say; `None`, as at first, where there is nobody to tell.
+    /// It holds for steps that are taken here, from now on.
+    fn notify_on(&self, usual: Option<Occasions>);
 
     /// Calls `hook` whenever something may have come due earlier than last said.
     fn watch(&self, hook: WakeHook);
@@ -376,7 +381,9 @@ pub struct Finish {
 pub struct Reaped {
     /// Executions that were ended.
     pub ended: Vec<Execution>,
-    /// When the next lease or time limit runs out.
+    /// Executions that did not begin in time, and of which that was told.
+    pub overdue: Vec<Execution>,
+    /// When the next lease or time limit runs out, or the next execution is overdue.
     pub next: Option<Timestamp>,
 }
 

@@ -10,6 +10,7 @@ mod defaults;
 mod grpc;
 pub mod logs;
 pub mod metrics;
+mod notify;
 mod problem;
 pub mod proto;
 pub mod quotas;

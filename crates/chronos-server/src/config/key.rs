@@ -136,6 +136,18 @@ keys! {
     "secret_key_file" "CHRONOS_SECRET_KEY_FILE" "secret-key-file" "FILE" Text:
         "The key that secrets of jobs are sealed with [default: secret.key in the data directory]",
         "a path";
+    "notify_url" "CHRONOS_NOTIFY_URL" "notify-url" "URL" Text:
+        "The webhook that is told about the runs of all jobs without one of their own",
+        "a URL such as https://example.com/alerts";
+    "notify_on" "CHRONOS_NOTIFY_ON" "notify-on" "KINDS" List:
+        "What --notify-url is told of jobs that do not say: any of failure, recovery and overdue",
+        "any of failure, recovery and overdue, such as failure,recovery";
+    "notify_overdue_after_secs" "CHRONOS_NOTIFY_OVERDUE_AFTER_SECS" "notify-overdue-after-secs" "SECONDS" Number:
+        "How long after its time a run is overdue that has not begun",
+        "whole seconds from 1 to 31536000";
+    "notify_signing_secret_file" "CHRONOS_NOTIFY_SIGNING_SECRET_FILE" "notify-signing-secret-file" "FILE" Text:
+        "The file with the secret that signs what --notify-url is told, as Standard Webhooks has it",
+        "the path of a file with whsec_ and 24 to 64 random bytes in base64";
     "log" "CHRONOS_LOG" "log" "FILTER" Text:
         "What is logged: a level, or a filter such as info,chronos_engine=debug",
         "error, warn, info, debug, trace, off, or a filter such as info,chronos_engine=debug";

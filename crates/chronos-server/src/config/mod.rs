@@ -4,6 +4,7 @@ mod database;
 mod defaults;
 mod key;
 mod layers;
+mod notify;
 mod quotas;
 mod roles;
 mod targets;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chronos_core::http::Reach;
+use chronos_core::notice::Occasions;
 use chronos_core::schedule::{Cron, Zone};
 use chronos_engine::{CompactionJobConfig, SchedulerConfig};
 use chronos_store::{Engine, PostgresConfig, StoreUrl};
@@ -93,6 +95,16 @@ pub struct Config {
     pub allow_targets: Vec<AllowedTarget>,
     /// The key that secrets of jobs are sealed with; by default one in the data directory.
     pub secret_key_file: Option<PathBuf>,
+    /// The webhook that is told about jobs without one of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify_url: Option<String>,
+    /// What it is told of those that do not say.
+    pub notify_on: Vec<String>,
+    /// How long after its time a run is overdue that has not begun.
+    pub notify_overdue_after_secs: u64,
+    /// The file with the secret that signs what it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify_signing_secret_file: Option<PathBuf>,
     /// What is logged: a level, or a filter such as `info,chronos_engine=debug`.
     pub log: String,
     /// How log lines look.
@@ -175,6 +187,10 @@ impl Config {
             max_requests_per_second: quotas.max_requests_per_second,
             allow_targets: Vec::new(),
             secret_key_file: None,
+            notify_url: None,
+            notify_on: Occasions::default().kinds().map(|kind| kind.as_str().into()).collect(),
+            notify_overdue_after_secs: Occasions::OVERDUE_AFTER.as_secs(),
+            notify_signing_secret_file: None,
             log: "info".into(),
             log_format: LogFormat::Auto,
             compaction_cron: compaction.cron,
@@ -199,9 +215,12 @@ impl Config {
             node: Some(self.node.clone()),
             lease: Duration::from_secs(self.lease_secs),
             heartbeat: Duration::from_secs(self.heartbeat_secs),
-            reach: Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone())),
+            reach: self.reach(),
+            // What was refused was refused before.
+            notify: self.notify().ok().flatten(),
         };
         serve.secret_key_file.clone_from(&self.secret_key_file);
+        serve.notify_signing_secret_file.clone_from(&self.notify_signing_secret_file);
         serve.database = self.database();
         serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
         serve.auth = AuthConfig {
@@ -224,6 +243,10 @@ impl Config {
             keep_history: Some(Duration::from_hours(24) * self.history_days),
             ..PostgresConfig::new(url.secret())
         })
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone()))
     }
 
     /// When the store is compacted.
@@ -283,6 +306,7 @@ impl Config {
                 return Err((key, None));
             }
         }
+        self.notify().map_err(|(key, problem)| (key, Some(problem)))?;
         EnvFilter::try_new(&self.log).map_err(|error| ("log", Some(error.to_string())))?;
         Cron::parse(&self.compaction_cron, self.compaction_timezone)
             .map_err(|error| ("compaction_cron", Some(error.to_string())))?;

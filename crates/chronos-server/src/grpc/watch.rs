@@ -222,7 +222,7 @@ async fn look_at_execution(
         }
         // The step that ends an attempt queues the next one, so one that is not there never comes.
         let attempt = current.attempt.saturating_add(1);
-        let next = ExecutionId::of(current.job, current.slot, current.trigger, attempt);
+        let next = ExecutionId::of(current.job, current.slot, &current.trigger, attempt);
         current = match store.execution(next).await {
             Err(Error::NoSuchExecution(_)) => return Ok(Look { changed, over: true }),
             found => found?,

@@ -300,7 +300,7 @@ pub(super) async fn retry(
 ) -> Result<Response, Problem> {
     let job = api.job(&caller, id).await?;
     let live = api.store().live(&[id]).await?;
-    if live.iter().any(|live| live.running().is_some()) {
+    if live.iter().any(|live| live.running().is_some() && live.notice().is_none()) {
         let detail = format!("job \"{}\" runs; wait for its end or cancel the run", job.spec.name);
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use chronos_core::audit::AuditEvent;
 use chronos_core::execution::CancelCause;
+use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
@@ -268,6 +269,10 @@ impl Store for EmbeddedStore {
 
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
         compaction::compact(self.kv.clone(), hook).await
+    }
+
+    fn notify_on(&self, usual: Option<Occasions>) {
+        self.lock().usual = usual;
     }
 
     fn watch(&self, hook: WakeHook) {

@@ -15,6 +15,7 @@ mod find;
 mod horizon;
 mod jobs;
 mod migrate;
+mod overdue;
 mod partitions;
 mod policies;
 mod reads;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chronos_core::audit::AuditEvent;
 use chronos_core::execution::CancelCause;
+use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
@@ -289,6 +291,10 @@ impl Store for PostgresStore {
 
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
         self.shared.compact(hook).await
+    }
+
+    fn notify_on(&self, usual: Option<Occasions>) {
+        self.shared.notify_on(usual);
     }
 
     fn watch(&self, hook: WakeHook) {

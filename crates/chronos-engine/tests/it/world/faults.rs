@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chronos_core::audit::AuditEvent;
 use chronos_core::execution::CancelCause;
+use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
@@ -387,6 +388,10 @@ impl Store for Link {
 
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
         self.inner.compact(hook).await
+    }
+
+    fn notify_on(&self, usual: Option<Occasions>) {
+        self.inner.notify_on(usual);
     }
 
     fn watch(&self, hook: WakeHook) {

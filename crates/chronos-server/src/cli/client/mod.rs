@@ -9,6 +9,7 @@ mod follow;
 mod identity;
 mod job;
 mod keys;
+mod notify;
 mod pages;
 mod password;
 mod rest;

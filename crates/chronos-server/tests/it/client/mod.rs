@@ -6,6 +6,7 @@ pub(crate) mod house;
 mod identity;
 mod jobs;
 mod logs;
+mod notices;
 mod refusals;
 mod runs;
 mod secrets;
