@@ -5,6 +5,7 @@
 //! not know whose clock decides. One conformance suite, in `chronos-store`, says what each verb means.
 
 mod compaction;
+mod creation;
 mod find;
 mod once;
 mod worker;
@@ -22,6 +23,7 @@ use crate::plan::{Change, Ending, Plan};
 use crate::policy::QuietHours;
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
 pub use compaction::{Compacted, CompactionHook, CompactionProgress};
+pub use creation::Creation;
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use once::{Done, Request};
 pub use worker::{Roles, Worker};
@@ -89,23 +91,21 @@ pub trait Store: Send + Sync + 'static {
     /// Adds a job at its first slot.
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job>;
 
-    /// Adds a job unless the same request has added one within [`Request::KEPT`]; gives back its id,
-    /// also when it is gone by now.
-    async fn create_job_once(
+    /// Adds jobs, each on its terms and by itself: one that is refused keeps no other from being added. One
+    /// whose request is known is not made again; one whose owner has too many jobs is refused. They are made
+    /// in their order, a few in each step: when the store fails, some may have been made.
+    async fn create_jobs(
         &self,
-        spec: JobSpec,
-        request: Request,
+        creations: Vec<Creation>,
         now: Timestamp,
-    ) -> Result<Done<JobId>>;
+    ) -> Result<Vec<Result<Done<JobId>>>>;
 
-    /// Adds a job, as the two above do with and without a request, unless its owner has `most` jobs by now.
-    async fn create_job_within(
-        &self,
-        spec: JobSpec,
-        request: Option<Request>,
-        most: u64,
-        now: Timestamp,
-    ) -> Result<Done<JobId>>;
+    /// Adds one job on its terms, as [`create_jobs`](Self::create_jobs) does.
+    async fn create_job_on(&self, creation: Creation, now: Timestamp) -> Result<Done<JobId>> {
+        let answers = self.create_jobs(vec![creation], now).await?;
+        let nothing = || Err(Error::Unavailable("the store did not answer".into()));
+        answers.into_iter().next().unwrap_or_else(nothing)
+    }
 
     /// Edits, pauses, resumes or switches a job; settles its due slots first. `expected` refuses the change
     /// when the job has another version by now.

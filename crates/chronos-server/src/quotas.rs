@@ -7,7 +7,7 @@ use std::time::Duration;
 use chronos_core::account::Role;
 use chronos_core::job::Target;
 use chronos_core::schedule::Cadence;
-use chronos_core::store::{self, Done, Request, Store};
+use chronos_core::store::{self, Creation, Done, Request, Store};
 use chronos_core::{Http, JobId, JobSpec, Timestamp};
 
 use crate::auth::{Caller, Proof};
@@ -137,33 +137,75 @@ impl Quotas {
         &self,
         caller: &Caller,
         store: &dyn Store,
-        (spec, request): (JobSpec, Option<Request>),
+        asked: Asked,
         now: Timestamp,
     ) -> Result<Done<JobId>, NotMade> {
+        let creation = self.admit(caller, asked)?;
+        let made = store.create_job_on(creation, now).await;
+        made.map_err(|error| self.refusal(caller, error))
+    }
+
+    /// Makes those of many jobs that the caller's quotas allow, in their order.
+    pub(crate) async fn make_all(
+        &self,
+        caller: &Caller,
+        store: &dyn Store,
+        asked: Vec<Asked>,
+        now: Timestamp,
+    ) -> Result<Vec<Result<Done<JobId>, NotMade>>, store::Error> {
+        let admitted = asked.into_iter().map(|asked| self.admit(caller, asked));
+        let (mut answers, mut creations) = (Vec::new(), Vec::new());
+        for admitted in admitted {
+            answers.push(match admitted {
+                Ok(creation) => {
+                    creations.push(creation);
+                    None
+                }
+                Err(excess) => Some(Err(NotMade::Excess(excess))),
+            });
+        }
+        let mut made = store.create_jobs(creations, now).await?.into_iter();
+        let lost = || Err(store::Error::Unavailable("the store did not answer".into()));
+        let answer = |refused: Option<_>| match refused {
+            Some(refused) => refused,
+            None => {
+                let made = made.next().unwrap_or_else(lost);
+                made.map_err(|error| self.refusal(caller, error))
+            }
+        };
+        Ok(answers.into_iter().map(answer).collect())
+    }
+
+    /// The terms on which the caller may make a job.
+    fn admit(&self, caller: &Caller, (spec, request): Asked) -> Result<Creation, Excess> {
         self.check(caller, &spec, None)?;
-        let (quota, most) = match caller.role {
+        let (_, most) = self.most_jobs(caller.role);
+        let bounded = most > 0 && !matches!(caller.proof, Proof::Local);
+        Ok(Creation { spec, request, most: bounded.then_some(most) })
+    }
+
+    /// How many jobs someone of this role may have, and what the quota is called.
+    fn most_jobs(&self, role: Role) -> (&'static str, u64) {
+        match role {
             Role::Admin => ("admin_max_jobs", self.admin_max_jobs),
             Role::User | Role::Viewer => ("user_max_jobs", self.user_max_jobs),
+        }
+    }
+
+    fn refusal(&self, caller: &Caller, error: store::Error) -> NotMade {
+        let store::Error::TooManyJobs(value) = error else {
+            return NotMade::Store(error);
         };
-        let made = if most > 0 && !matches!(caller.proof, Proof::Local) {
-            store.create_job_within(spec, request, most, now).await
-        } else if let Some(request) = request {
-            store.create_job_once(spec, request, now).await
-        } else {
-            let made = store.create_job(spec, now).await;
-            made.map(|job| Done { made: job.spec.id, again: false })
-        };
-        made.map_err(|error| match error {
-            store::Error::TooManyJobs(value) => {
-                let problem = format!(
-                    "{quota} of {value} is used up; delete a job, or have whoever runs this raise it"
-                );
-                NotMade::Excess(Excess { quota, value, of: Of::Jobs, problem })
-            }
-            error => NotMade::Store(error),
-        })
+        let (quota, _) = self.most_jobs(caller.role);
+        let problem = format!(
+            "{quota} of {value} is used up; delete a job, or have whoever runs this raise it"
+        );
+        NotMade::Excess(Excess { quota, value, of: Of::Jobs, problem })
     }
 }
+
+/// A job that someone asks for, and by what the request is known again.
+pub(crate) type Asked = (JobSpec, Option<Request>);
 
 /// What the job's target is sent.
 fn body(spec: &JobSpec) -> &[u8] {

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chronos_core::plan::Change;
-use chronos_core::store::{Error, Request, Store};
+use chronos_core::store::{Done, Error, Store};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
@@ -19,6 +19,7 @@ use crate::defaults::Defaults;
 use crate::grpc::Changes;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::quotas::Asked;
 
 /// Says that a request was done before, and this is what it made then.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -96,16 +97,29 @@ impl Api {
     pub(super) async fn create(
         &self,
         caller: &Caller,
-        spec: JobSpec,
-        request: Option<Request>,
+        asked: Asked,
         now: Timestamp,
     ) -> Result<(JobId, bool), Problem> {
-        let quotas = self.auth.quotas();
-        let done = quotas.make(caller, self.store(), (spec, request), now).await?;
+        let made = self.auth.quotas().make(caller, self.store(), asked, now).await?;
+        Ok(self.count(made))
+    }
+
+    /// Stores many new jobs of the caller, each by itself.
+    pub(super) async fn create_all(
+        &self,
+        caller: &Caller,
+        asked: Vec<Asked>,
+        now: Timestamp,
+    ) -> Result<Vec<Result<(JobId, bool), Problem>>, Problem> {
+        let made = self.auth.quotas().make_all(caller, self.store(), asked, now).await?;
+        Ok(made.into_iter().map(|made| Ok(self.count(made?))).collect())
+    }
+
+    fn count(&self, done: Done<JobId>) -> (JobId, bool) {
         if !done.again {
             self.metrics.job_created();
         }
-        Ok((done.made, done.again))
+        (done.made, done.again)
     }
 
     /// Changes the caller's job.

@@ -74,7 +74,7 @@ async fn make(
     let request = key.request(caller, &body.bytes);
     let spec = api.defaults().read_json(body.value, recurs, (id, &caller.owner), (None, None), now);
     let spec = JobSpec { trace, ..spec.map_err(Problem::invalid)? };
-    let (id, again) = api.create(caller, spec, request, now).await?;
+    let (id, again) = api.create(caller, (spec, request), now).await?;
     let job = api.job(caller, id).await.map_err(|problem| match problem.status() {
         StatusCode::NOT_FOUND if again => gone(&format!("the job {id} that this request made")),
         _ => problem,

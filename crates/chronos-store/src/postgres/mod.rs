@@ -44,8 +44,8 @@ use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Done, Finish, Fired, Hold, JobCounts, JobFilter, JobPage,
-    Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
+    Claimed, Compacted, CompactionHook, Creation, Done, Finish, Fired, Hold, JobCounts, JobFilter,
+    JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
@@ -98,23 +98,12 @@ impl Store for PostgresStore {
         self.shared.create_job(spec, now).await
     }
 
-    async fn create_job_once(
+    async fn create_jobs(
         &self,
-        spec: JobSpec,
-        request: Request,
+        creations: Vec<Creation>,
         now: Timestamp,
-    ) -> Result<Done<JobId>> {
-        self.shared.create_job_once(spec, request, now).await
-    }
-
-    async fn create_job_within(
-        &self,
-        spec: JobSpec,
-        request: Option<Request>,
-        most: u64,
-        now: Timestamp,
-    ) -> Result<Done<JobId>> {
-        self.shared.create_job_within(spec, request, most, now).await
+    ) -> Result<Vec<Result<Done<JobId>>>> {
+        self.shared.create_jobs(creations, now).await
     }
 
     async fn amend_job(

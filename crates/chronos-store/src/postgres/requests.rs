@@ -2,8 +2,9 @@
 
 use std::hash::Hasher;
 
-use chronos_core::store::{Done, Error, Request, Result};
-use chronos_core::{ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
+use chronos_core::store::{Creation, Done, Error, Request, Result};
+use chronos_core::{ExecutionId, Job, JobId, Timestamp, TraceId};
+use futures::{StreamExt, stream};
 use rustc_hash::FxHasher;
 use sqlx::PgConnection;
 use sqlx::types::Uuid;
@@ -46,32 +47,30 @@ enum Made {
 }
 
 impl Shared {
-    pub(super) async fn create_job_once(
+    /// Makes jobs, of each part as many at once as there are connections: so they share the waits for the
+    /// disk.
+    pub(super) async fn create_jobs(
         &self,
-        spec: JobSpec,
-        request: Request,
+        creations: Vec<Creation>,
         now: Timestamp,
-    ) -> Result<Done<JobId>> {
-        self.admit_job(spec, Some(request), None, now).await
+    ) -> Result<Vec<Result<Done<JobId>>>> {
+        let at_once = usize::try_from(self.config.connections).unwrap_or(1).max(1);
+        let mut answers = Vec::with_capacity(creations.len());
+        for part in Creation::apart(creations) {
+            let made = part.into_iter().map(|creation| self.create_on_terms(creation, now));
+            let mut made = stream::iter(made).buffered(at_once);
+            while let Some(answer) = made.next().await {
+                match answer {
+                    Err(failed @ Error::Unavailable(_)) => return Err(failed),
+                    answer => answers.push(answer),
+                }
+            }
+        }
+        Ok(answers)
     }
 
-    pub(super) async fn create_job_within(
-        &self,
-        spec: JobSpec,
-        request: Option<Request>,
-        most: u64,
-        now: Timestamp,
-    ) -> Result<Done<JobId>> {
-        self.admit_job(spec, request, Some(most), now).await
-    }
-
-    async fn admit_job(
-        &self,
-        spec: JobSpec,
-        request: Option<Request>,
-        most: Option<u64>,
-        now: Timestamp,
-    ) -> Result<Done<JobId>> {
+    async fn create_on_terms(&self, creation: Creation, now: Timestamp) -> Result<Done<JobId>> {
+        let Creation { spec, request, most } = creation;
         let _turn = match most {
             Some(_) => self.turns.of(&spec.owner).acquire().await.ok(),
             None => None,

@@ -172,6 +172,7 @@ macro_rules! conformance {
                 what_is_refused_is_not_remembered,
                 requests_at_once_make_one_job,
                 an_owner_has_no_more_jobs_than_it_may,
+                many_jobs_are_made_each_by_itself,
                 jobs_at_once_are_no_more_than_their_owner_may_have,
             }
             redriving {

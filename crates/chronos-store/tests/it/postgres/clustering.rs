@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chronos_core::audit::Decision;
 use chronos_core::plan::Ending;
 use chronos_core::policy::OverlapPolicy;
-use chronos_core::store::{Error, Hold, Renewal};
+use chronos_core::store::{Creation, Error, Hold, Renewal};
 use chronos_core::{JobSpec, Store};
 use chronos_pgtest::Cluster;
 use chronos_store::PostgresConfig;
@@ -210,7 +210,7 @@ async fn an_owner_has_no_more_jobs_than_it_may_on_all_nodes_together() {
             let (store, name) = (store.clone(), format!("j{node}{number}"));
             let spec = JobSpec { owner: "ann".into(), ..every(&name, 10) };
             tasks.push(tokio::spawn(async move {
-                store.create_job_within(spec, None, 15, at(0)).await
+                store.create_job_on(Creation::new(spec).within(15), at(0)).await
             }));
         }
     }
