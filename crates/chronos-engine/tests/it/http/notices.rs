@@ -20,13 +20,15 @@ use super::secrets::{SECRET, verifies};
 use super::server::{Answer, Server};
 use super::{LONG, seldom};
 
+type Outcome = Result<(), JobError>;
+
 /// A job whose runs end as they are told, and a webhook that does the same.
 #[derive(Clone, Default)]
 struct Stage {
     /// How the next runs end; then they succeed.
-    runs: Arc<Mutex<VecDeque<Result<(), JobError>>>>,
+    runs: Arc<Mutex<VecDeque<Outcome>>>,
     /// The same of the next notices; one that is left out hangs.
-    webhook: Arc<Mutex<VecDeque<Option<Result<(), JobError>>>>>,
+    webhook: Arc<Mutex<VecDeque<Option<Outcome>>>>,
     told: Arc<Mutex<Vec<Told>>>,
 }
 
@@ -116,11 +118,11 @@ impl Lab {
         )
     }
 
-    fn then(&self, ending: Result<(), JobError>) {
+    fn then(&self, ending: Outcome) {
         self.stage.runs.lock().unwrap().push_back(ending);
     }
 
-    fn webhook(&self, answer: Option<Result<(), JobError>>) {
+    fn webhook(&self, answer: Option<Outcome>) {
         self.stage.webhook.lock().unwrap().push_back(answer);
     }
 
@@ -138,7 +140,7 @@ impl Lab {
     }
 }
 
-fn refused() -> Result<(), JobError> {
+fn refused() -> Outcome {
     Err(JobError::permanent("refused"))
 }
 
