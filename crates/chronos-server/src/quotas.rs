@@ -166,14 +166,11 @@ impl Quotas {
         }
         let mut made = store.create_jobs(creations, now).await?.into_iter();
         let lost = || Err(store::Error::Unavailable("the store did not answer".into()));
-        let answer = |refused: Option<_>| match refused {
-            Some(refused) => refused,
-            None => {
-                let made = made.next().unwrap_or_else(lost);
-                made.map_err(|error| self.refusal(caller, error))
-            }
+        let mut next = || {
+            let made = made.next().unwrap_or_else(lost);
+            made.map_err(|error| self.refusal(caller, error))
         };
-        Ok(answers.into_iter().map(answer).collect())
+        Ok(answers.into_iter().map(|refused| refused.unwrap_or_else(&mut next)).collect())
     }
 
     /// The terms on which the caller may make a job.

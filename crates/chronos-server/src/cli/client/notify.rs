@@ -83,7 +83,7 @@ impl From<&proto::Notify> for Notify {
 }
 
 /// Who is told about runs that fail for good, recover or are overdue.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 pub(super) struct NotifyFlags {
     /// Tell this webhook about the job's runs [default: the daemon's, if it has one]
     #[arg(id = "notify_url", long = "notify", value_name = "URL", help_heading = "Notices")]
