@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::execution::{CancelCause, SkipReason, Trigger};
+use crate::notice::Kind;
 use crate::{ExecutionId, JobId, Timestamp};
 
 /// One decision about one job.
@@ -93,6 +94,26 @@ pub enum Decision {
         /// The attempt at it.
         execution: ExecutionId,
     },
+    /// Something is to be told about an execution.
+    Told {
+        /// The execution that tells it.
+        notice: ExecutionId,
+        /// What is told.
+        kind: Kind,
+        /// The execution that it is about.
+        about: ExecutionId,
+    },
+    /// An attempt at telling something came to its end.
+    NoticeEnded {
+        /// The execution that told it, or did not.
+        notice: ExecutionId,
+        /// What was to be told.
+        kind: Kind,
+        /// How it ended.
+        ending: EndingKind,
+        /// When its next attempt may begin, if it has one.
+        next_attempt: Option<Timestamp>,
+    },
 }
 
 /// A run of consecutive slots.
@@ -160,6 +181,9 @@ impl Decision {
                 EndingKind::Skipped => "execution.skipped",
             },
             Self::CancelRequested { .. } => "execution.cancel_requested",
+            Self::Told { .. } => "notice.queued",
+            Self::NoticeEnded { ending: EndingKind::Success, .. } => "notice.sent",
+            Self::NoticeEnded { .. } => "notice.failed",
         }
     }
 
@@ -172,6 +196,7 @@ impl Decision {
                     Trigger::Schedule => format!("fired for {slot}"),
                     Trigger::CatchUp => format!("caught up the missed run of {slot}"),
                     Trigger::Manual { .. } => format!("run by hand at {slot}"),
+                    Trigger::Notice(_) => format!("told of the run of {slot}"),
                 };
                 match instead_of {
                     None => how,
@@ -199,6 +224,17 @@ impl Decision {
                 match next_attempt {
                     None => format!("the run of {slot} ended: {ending}"),
                     Some(at) => format!("the run of {slot} ended: {ending}; next attempt at {at}"),
+                }
+            }
+            Self::Told { kind, about, .. } => {
+                format!("{} of execution {about} is to be told", kind.as_str())
+            }
+            Self::NoticeEnded { kind, ending, next_attempt, .. } => {
+                let ending = format!("{ending:?}").to_lowercase();
+                let notice = format!("the notice of {} ended: {ending}", kind.as_str());
+                match next_attempt {
+                    None => notice,
+                    Some(at) => format!("{notice}; next attempt at {at}"),
                 }
             }
             Self::CancelRequested { cause, .. } => {

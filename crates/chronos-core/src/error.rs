@@ -104,6 +104,14 @@ pub enum Error {
         /// The field that was given.
         field: &'static str,
     },
+    /// What is to be told of a job cannot be accepted.
+    #[error("notify.{field} is not accepted: {problem}")]
+    Notify {
+        /// The field that was given.
+        field: &'static str,
+        /// What is wrong with it and what is accepted.
+        problem: String,
+    },
     /// A field of an http target cannot be accepted.
     #[error("{field} is not accepted: {problem}")]
     Http {

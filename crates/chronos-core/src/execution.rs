@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::job::JobSpec;
+use crate::notice::{self, Notice};
 use crate::policy::{Priority, retry};
 use crate::{ExecutionId, JobId, Timestamp, TraceId, WorkerId};
 pub use run::{Report, Response, Run};
@@ -34,12 +36,14 @@ pub struct Execution {
     pub priority: Priority,
     /// The trace of whoever asked for it, if there is one.
     pub trace: Option<TraceId>,
+    /// When it is overdue unless it has begun; `None` once that was told, or where nobody wants to know.
+    pub overdue_at: Option<Timestamp>,
     /// How far it has come.
     pub state: State,
 }
 
 /// What asked for an execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trigger {
     /// The slot came due.
     Schedule,
@@ -50,15 +54,28 @@ pub enum Trigger {
         /// Counts the manual runs of the job, so that two at one instant stay two.
         number: u64,
     },
+    /// Something about another execution of the job is to be told.
+    Notice(Arc<Notice>),
 }
 
 impl Trigger {
     /// Whether the run belongs to the schedule rather than to a person.
     #[must_use]
-    pub fn is_scheduled(self) -> bool {
+    pub fn is_scheduled(&self) -> bool {
         match self {
             Self::Schedule | Self::CatchUp => true,
-            Self::Manual { .. } => false,
+            Self::Manual { .. } | Self::Notice(_) => false,
+        }
+    }
+
+    /// The trigger's name.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::CatchUp => "catch_up",
+            Self::Manual { .. } => "manual",
+            Self::Notice(_) => "notice",
         }
     }
 }
@@ -233,17 +250,29 @@ impl Execution {
         run_at: Timestamp,
         state: State,
     ) -> Self {
-        let id = ExecutionId::of(job, slot, trigger, 1);
+        let id = ExecutionId::of(job, slot, &trigger, 1);
         let (attempt, retry, lost, trace) = (1, 0, 0, None);
-        let priority = Priority::default();
-        Self { id, job, slot, trigger, run_at, attempt, retry, lost, priority, trace, state }
+        Self {
+            id,
+            job,
+            slot,
+            trigger,
+            run_at,
+            attempt,
+            retry,
+            lost,
+            priority: Priority::default(),
+            trace,
+            overdue_at: None,
+            state,
+        }
     }
 
     /// The trace that it belongs to: that of whoever asked for it, else one of its own, which all
     /// attempts at the slot share.
     #[must_use]
     pub fn trace_id(&self) -> TraceId {
-        let first = ExecutionId::of(self.job, self.slot, self.trigger, 1);
+        let first = ExecutionId::of(self.job, self.slot, &self.trigger, 1);
         self.trace.unwrap_or_else(|| first.into())
     }
 
@@ -252,12 +281,29 @@ impl Execution {
     pub fn again(&self, run_at: Timestamp) -> Self {
         let attempt = self.attempt.saturating_add(1);
         Self {
-            id: ExecutionId::of(self.job, self.slot, self.trigger, attempt),
+            id: ExecutionId::of(self.job, self.slot, &self.trigger, attempt),
             attempt,
             run_at,
+            // Its slot has begun.
+            overdue_at: None,
             state: State::Queued { held: false },
             ..self.clone()
         }
+    }
+
+    /// What it tells about another execution, if it is a notice and no run of its job.
+    #[must_use]
+    pub fn notice(&self) -> Option<&Notice> {
+        match &self.trigger {
+            Trigger::Notice(notice) => Some(notice),
+            Trigger::Schedule | Trigger::CatchUp | Trigger::Manual { .. } => None,
+        }
+    }
+
+    /// How long it may take, as an execution of this job.
+    #[must_use]
+    pub fn limit(&self, spec: &JobSpec) -> Option<Duration> {
+        if self.notice().is_some() { Some(notice::LIMIT) } else { spec.max_execution_time }
     }
 
     /// Whether it still waits or runs.

@@ -122,7 +122,7 @@ impl ExecutionId {
     /// The id of one attempt at one slot: derived, so that whoever plans a slot names it alike. It
     /// ends as the job's id does, which leads from an execution to its job.
     #[must_use]
-    pub fn of(job: JobId, slot: Timestamp, trigger: Trigger, attempt: u32) -> Self {
+    pub fn of(job: JobId, slot: Timestamp, trigger: &Trigger, attempt: u32) -> Self {
         let mut hasher = SipHasher13::new();
         hasher.write(job.as_bytes());
         hasher.write_i64(slot.as_micros());
@@ -131,7 +131,13 @@ impl ExecutionId {
             Trigger::Schedule | Trigger::CatchUp => hasher.write_u8(0),
             Trigger::Manual { number } => {
                 hasher.write_u8(1);
-                hasher.write_u64(number);
+                hasher.write_u64(*number);
+            }
+            // Of each kind there is one about each execution.
+            Trigger::Notice(notice) => {
+                hasher.write_u8(2);
+                hasher.write(notice.kind.as_str().as_bytes());
+                hasher.write(notice.about.execution.as_bytes());
             }
         }
         hasher.write_u32(attempt);
@@ -189,30 +195,30 @@ mod tests {
     fn an_attempt_is_named_alike_by_everyone_and_differently_from_every_other() {
         let job = JobId::new(Timestamp::from_secs(1_000), [7; 10]);
         let slot = Timestamp::from_secs(2_000);
-        let first = ExecutionId::of(job, slot, Trigger::Schedule, 1);
-        assert_eq!(first, ExecutionId::of(job, slot, Trigger::CatchUp, 1));
-        assert_ne!(first, ExecutionId::of(job, slot, Trigger::Schedule, 2));
-        assert_ne!(first, ExecutionId::of(job, slot, Trigger::Manual { number: 1 }, 1));
-        assert_ne!(first, ExecutionId::of(job, Timestamp::from_secs(2_001), Trigger::Schedule, 1));
+        let first = ExecutionId::of(job, slot, &Trigger::Schedule, 1);
+        assert_eq!(first, ExecutionId::of(job, slot, &Trigger::CatchUp, 1));
+        assert_ne!(first, ExecutionId::of(job, slot, &Trigger::Schedule, 2));
+        assert_ne!(first, ExecutionId::of(job, slot, &Trigger::Manual { number: 1 }, 1));
+        assert_ne!(first, ExecutionId::of(job, Timestamp::from_secs(2_001), &Trigger::Schedule, 1));
     }
 
     #[test]
     fn an_execution_tells_the_tag_of_its_job() {
         let job = JobId::new(Timestamp::from_secs(1_000), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-        let execution = ExecutionId::of(job, Timestamp::from_secs(2_000), Trigger::Schedule, 3);
+        let execution = ExecutionId::of(job, Timestamp::from_secs(2_000), &Trigger::Schedule, 3);
         assert_eq!(execution.tag(), job.tag());
     }
 
     #[test]
     fn ids_of_later_slots_and_attempts_sort_later() {
         let job = JobId::new(Timestamp::EPOCH, [0; 10]);
-        let early = ExecutionId::of(job, Timestamp::from_secs(10), Trigger::Schedule, 9);
-        let late = ExecutionId::of(job, Timestamp::from_secs(11), Trigger::Schedule, 1);
+        let early = ExecutionId::of(job, Timestamp::from_secs(10), &Trigger::Schedule, 9);
+        let late = ExecutionId::of(job, Timestamp::from_secs(11), &Trigger::Schedule, 1);
         assert!(early < late);
         for attempt in 1..300 {
             let slot = Timestamp::from_secs(10);
-            let one = ExecutionId::of(job, slot, Trigger::Schedule, attempt);
-            assert!(one < ExecutionId::of(job, slot, Trigger::Schedule, attempt + 1));
+            let one = ExecutionId::of(job, slot, &Trigger::Schedule, attempt);
+            assert!(one < ExecutionId::of(job, slot, &Trigger::Schedule, attempt + 1));
         }
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::Slots;
 use crate::execution::{Execution, SkipReason};
+use crate::notice::Notify;
 use crate::policy::{CatchUpPolicy, OverlapPolicy, Priority, retry};
 use crate::schedule::Schedule;
 use crate::{Error, Http, JobId, PolicyId, Timestamp, TraceId};
@@ -54,6 +55,8 @@ pub struct JobSpec {
     pub retry: retry::Policy,
     /// A run is stopped after this long.
     pub max_execution_time: Option<Duration>,
+    /// Who is told about its runs, and of what; where it does not say, what the scheduler usually tells.
+    pub notify: Option<Box<Notify>>,
     /// The trace of whoever asked for the job, which the runs of a one-time job belong to.
     pub trace: Option<TraceId>,
     /// When the job was made.
@@ -130,6 +133,7 @@ impl JobSpec {
             quiet_hours: None,
             retry: retry::Policy::NONE,
             max_execution_time: None,
+            notify: None,
             trace: None,
             created_at,
             version: 1,
@@ -179,7 +183,7 @@ impl JobSpec {
         if self.max_execution_time == Some(Duration::ZERO) {
             return Err(Error::ZeroDuration { field: "max_execution_time" });
         }
-        Ok(())
+        self.notify.as_ref().map_or(Ok(()), |notify| notify.validate())
     }
 }
 
@@ -196,8 +200,19 @@ pub struct Standing {
     pub next_slot: Option<Timestamp>,
     /// The end of the quiet hours that hold the next slot back.
     pub deferred_until: Option<Timestamp>,
+    /// Set while its runs fail for good.
+    pub failing: Option<Failing>,
     /// What has happened so far.
     pub tally: Tally,
+}
+
+/// Since when a job's runs have failed for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    /// When the first of them did.
+    pub since: Timestamp,
+    /// How many did.
+    pub failures: u32,
 }
 
 /// Why and since when a job is paused.

@@ -12,6 +12,7 @@ pub mod execution;
 pub mod http;
 mod id;
 pub mod job;
+pub mod notice;
 pub mod plan;
 pub mod policy;
 pub mod schedule;

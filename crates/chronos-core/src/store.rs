@@ -5,6 +5,7 @@
 //! not know whose clock decides. One conformance suite, in `chronos-store`, says what each verb means.
 
 mod compaction;
+mod creation;
 mod find;
 mod once;
 mod worker;
@@ -17,10 +18,12 @@ use async_trait::async_trait;
 use crate::audit::AuditEvent;
 use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
+use crate::notice::Occasions;
 use crate::plan::{Change, Ending, Plan};
 use crate::policy::QuietHours;
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
 pub use compaction::{Compacted, CompactionHook, CompactionProgress};
+pub use creation::Creation;
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use once::{Done, Request};
 pub use worker::{Roles, Worker};
@@ -46,6 +49,9 @@ pub enum Error {
     /// The overlap policy refuses one more run.
     #[error("job \"{0}\" is already running and its overlap policy admits no further run")]
     Overlap(String),
+    /// The owner has as many jobs as it may have.
+    #[error("the owner has {0} jobs already, and may have no more")]
+    TooManyJobs(u64),
     /// The request is known, and asked for something else.
     #[error("this idempotency key was used for another request")]
     RequestReused,
@@ -85,14 +91,21 @@ pub trait Store: Send + Sync + 'static {
     /// Adds a job at its first slot.
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job>;
 
-    /// Adds a job unless the same request has added one within [`Request::KEPT`]; gives back its id,
-    /// also when it is gone by now.
-    async fn create_job_once(
+    /// Adds jobs, each on its terms and by itself: one that is refused keeps no other from being added. One
+    /// whose request is known is not made again; one whose owner has too many jobs is refused. They are made
+    /// in their order, a few in each step: when the store fails, some may have been made.
+    async fn create_jobs(
         &self,
-        spec: JobSpec,
-        request: Request,
+        creations: Vec<Creation>,
         now: Timestamp,
-    ) -> Result<Done<JobId>>;
+    ) -> Result<Vec<Result<Done<JobId>>>>;
+
+    /// Adds one job on its terms, as [`create_jobs`](Self::create_jobs) does.
+    async fn create_job_on(&self, creation: Creation, now: Timestamp) -> Result<Done<JobId>> {
+        let answers = self.create_jobs(vec![creation], now).await?;
+        let nothing = || Err(Error::Unavailable("the store did not answer".into()));
+        answers.into_iter().next().unwrap_or_else(nothing)
+    }
 
     /// Edits, pauses, resumes or switches a job; settles its due slots first. `expected` refuses the change
     /// when the job has another version by now.
@@ -167,7 +180,7 @@ pub trait Store: Send + Sync + 'static {
     async fn release(&self, holds: &[Hold], now: Timestamp) -> Result<()>;
 
     /// Ends up to `limit` executions whose lease has run out, or which ran over their time and their
-    /// worker did not stop them, and queues what follows.
+    /// worker did not stop them, and queues what follows; tells of as many that have not begun in time.
     async fn reap(&self, now: Timestamp, limit: usize) -> Result<Reaped>;
 
     /// Cancels an execution: at once while it waits, by request while it runs. One that is over
@@ -246,6 +259,10 @@ pub trait Store: Send + Sync + 'static {
     /// Gives back space that deleted records hold, in units between which it can be stopped: `hook`
     /// is told before each. Blocks no asynchronous thread.
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted>;
+
+    /// Says what is told about jobs that do not say; `None`, as at first, where there is nobody to tell.
+    /// It holds for steps that are taken here, from now on.
+    fn notify_on(&self, usual: Option<Occasions>);
 
     /// Calls `hook` whenever something may have come due earlier than last said.
     fn watch(&self, hook: WakeHook);
@@ -364,7 +381,9 @@ pub struct Finish {
 pub struct Reaped {
     /// Executions that were ended.
     pub ended: Vec<Execution>,
-    /// When the next lease or time limit runs out.
+    /// Executions that did not begin in time, and of which that was told.
+    pub overdue: Vec<Execution>,
+    /// When the next lease or time limit runs out, or the next execution is overdue.
     pub next: Option<Timestamp>,
 }
 

@@ -219,6 +219,8 @@ struct Inner {
     spec: Arc<JobSpec>,
     execution: Execution,
     hold: Hold,
+    /// Where it tells what it has to tell, if it is a notice.
+    webhook: Option<Result<Target, Failure>>,
     engine: Arc<Crew>,
     /// Made when someone first asks for it: most runs end before anyone does.
     token: OnceLock<CancellationToken>,
@@ -230,9 +232,11 @@ struct Inner {
 impl JobContext {
     pub(crate) fn new(claim: store::Claim, engine: Arc<Crew>) -> Self {
         let store::Claim { spec, execution, hold } = claim;
+        let notice = execution.notice();
+        let webhook = notice.map(|notice| engine.webhook(&spec, &execution, notice));
         let (token, task) = (OnceLock::new(), Task::default());
         let (log, response) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { spec, execution, hold, engine, token, task, log, response }))
+        Self(Arc::new(Inner { spec, execution, hold, webhook, engine, token, task, log, response }))
     }
 
     /// Cancelled when the run should stop: checkpoint and return soon.
@@ -260,10 +264,25 @@ impl JobContext {
         self.0.spec.id
     }
 
-    /// What the job's slots do.
+    /// What this run does: what the job's slots do, or where a notice goes.
     #[must_use]
     pub fn target(&self) -> &Target {
-        &self.0.spec.target
+        match &self.0.webhook {
+            Some(Ok(webhook)) => webhook,
+            Some(Err(_)) | None => &self.0.spec.target,
+        }
+    }
+
+    /// The same, unless it is a notice that nobody can be told.
+    pub(crate) fn reachable_target(&self) -> Result<&Target, Failure> {
+        match &self.0.webhook {
+            Some(Err(failure)) => Err(failure.clone()),
+            Some(Ok(_)) | None => Ok(self.target()),
+        }
+    }
+
+    pub(crate) fn is_notice(&self) -> bool {
+        self.0.webhook.is_some()
     }
 
     pub(crate) fn spec(&self) -> &Arc<JobSpec> {
@@ -310,14 +329,15 @@ impl JobContext {
     /// What asked for the run.
     #[must_use]
     pub fn trigger(&self) -> Trigger {
-        self.0.execution.trigger
+        self.0.execution.trigger.clone()
     }
 
     /// A key that is the same for every attempt at this slot: hand it to whatever must not happen
     /// twice.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        let first = ExecutionId::of(self.0.spec.id, self.0.execution.slot, self.trigger(), 1);
+        let Execution { slot, trigger, .. } = &self.0.execution;
+        let first = ExecutionId::of(self.0.spec.id, *slot, trigger, 1);
         first.to_string()
     }
 

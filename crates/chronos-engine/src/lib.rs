@@ -49,6 +49,7 @@
 //! | Many jobs share a time? | a window to spread their starts over | [`NewJob::jitter`] |
 //! | Nothing may fire at night? | quiet hours that skip or defer | [`NewJob::quiet_hours`] |
 //! | A run takes too long? | a time limit | [`NewJob::max_execution_time`] |
+//! | Someone is to know of failures? | a webhook, per job or for all | [`NewJob::notify`], [`SchedulerConfig::notify`] |
 //!
 //! **Overlap.** `Skip`, the default, suits long-running jobs and jobs on a shared resource.
 //! `Concurrent` suits jobs that are idempotent, independent of each other, or only read. `Queue` was
@@ -94,6 +95,7 @@ pub mod service;
 pub use chronos_core;
 pub use chronos_core::execution::Trigger;
 pub use chronos_core::http::{Http, Method};
+pub use chronos_core::notice::{Notify, Occasions};
 pub use chronos_core::plan::{PreviewRun, Reason};
 pub use chronos_core::policy::quiet_hours::{Mode as QuietMode, WeekdaySet, Window as QuietWindow};
 pub use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, Priority, QuietHours};

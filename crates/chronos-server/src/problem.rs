@@ -9,6 +9,8 @@ use chronos_core::{account, store};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::quotas::{Excess, NotMade, Of};
+
 /// What every problem's type begins with.
 const TYPES: &str = "urn:chronos:problem:";
 /// When to try again what cannot be done for the moment.
@@ -33,8 +35,21 @@ pub(crate) struct Problem {
     /// What is wrong with each field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
+    /// The quota that is used up or would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota: Option<Box<Quota>>,
     #[serde(skip)]
     retry_after: Option<Duration>,
+}
+
+/// How much of something an account may take up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct Quota {
+    /// The key of the configuration that sets it.
+    #[schema(example = "user_max_jobs")]
+    name: &'static str,
+    #[schema(example = 10000)]
+    value: u64,
 }
 
 /// What is wrong with one field of a request.
@@ -93,6 +108,7 @@ impl Problem {
             status: status.as_u16(),
             detail: detail.into(),
             errors: Vec::new(),
+            quota: None,
             retry_after,
         }
     }
@@ -151,6 +167,35 @@ fn slug(status: StatusCode) -> String {
     }
 }
 
+/// The problem that tells a caller which quota stands in the way.
+impl From<Excess> for Problem {
+    fn from(excess: Excess) -> Self {
+        let Excess { quota, value, of, problem } = excess;
+        let field = |field: &str| Self::invalid(vec![FieldError::new(field, &problem)]);
+        let refused = match of {
+            Of::Cron => field("schedule.expression"),
+            Of::Interval => field("schedule.seconds"),
+            Of::Payload => field("payload"),
+            Of::Jobs => {
+                // Nobody knows when there will be room.
+                let full = Self::new(StatusCode::TOO_MANY_REQUESTS, problem);
+                Self { kind: format!("{TYPES}quota-used-up"), retry_after: None, ..full }
+            }
+            Of::Requests(wait) => Self::too_many(problem, wait),
+        };
+        Self { quota: Some(Box::new(Quota { name: quota, value })), ..refused }
+    }
+}
+
+impl From<NotMade> for Problem {
+    fn from(why: NotMade) -> Self {
+        match why {
+            NotMade::Excess(excess) => excess.into(),
+            NotMade::Store(error) => error.into(),
+        }
+    }
+}
+
 /// The problem that tells a caller what to do about a store's error.
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
@@ -171,6 +216,7 @@ impl From<store::Error> for Problem {
             | Error::Overlap(_)
             | Error::NotDeadLetter(_)
             | Error::LeaseLost(_) => StatusCode::CONFLICT,
+            Error::TooManyJobs(_) => StatusCode::TOO_MANY_REQUESTS,
             Error::VersionConflict { .. } => StatusCode::PRECONDITION_FAILED,
             Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Error::Corrupt(_) => StatusCode::INTERNAL_SERVER_ERROR,

@@ -56,6 +56,9 @@ impl Status {
     pub fn with<'a>(self, live: impl IntoIterator<Item = &'a Execution>) -> Self {
         let mut status = self;
         for execution in live {
+            if execution.notice().is_some() {
+                continue;
+            }
             status = match (execution.running(), status) {
                 (Some(_), _) => return Self::Running,
                 (None, _) if execution.is_waiting_retry() => Self::RetryPending,

@@ -110,14 +110,16 @@ fn disable(live: &Live<'_>, plan: &mut Plan, now: Timestamp) {
     plan.standing.deferred_until = None;
     let asked =
         |execution: &Execution| execution.running().is_some_and(|running| running.cancel.is_some());
-    for execution in live.executions.iter().filter(|live| !asked(live)) {
+    // What has happened is told all the same.
+    let is_run = |execution: &Execution| execution.notice().is_none();
+    for execution in live.executions.iter().filter(|live| is_run(live) && !asked(live)) {
         if !plan.withdraws(execution.id) {
             let execution = execution.id;
             plan.withdrawals.push(Withdrawal::Cancel(execution, cause));
             plan.decisions.push(Decision::CancelRequested { execution, cause });
         }
     }
-    for execution in plan.executions.iter_mut().filter(|planned| planned.is_live()) {
+    for execution in plan.executions.iter_mut().filter(|run| run.is_live() && is_run(run)) {
         execution.state = State::Cancelled { run: None, cause, at: now };
         let execution = execution.id;
         plan.decisions.push(Decision::CancelRequested { execution, cause });
@@ -164,6 +166,7 @@ fn forgo_rest(job: &Job, live: &Live<'_>, settled: &mut Plan, now: Timestamp) {
     draft.pass_over(now, &reason);
     let rest = draft.finish();
     settled.executions.extend(rest.executions);
+    settled.withdrawals.extend(rest.withdrawals);
     settled.decisions.extend(rest.decisions);
     settled.standing = rest.standing;
 }

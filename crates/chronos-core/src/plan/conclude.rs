@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::{Live, Telling};
 use crate::audit::{Decision, EndingKind};
 use crate::execution::{CancelCause, Execution, Failure, Report, Run, SkipReason, State};
-use crate::job::{Job, Standing, Tally};
+use crate::job::{Failing, Job, Standing, Tally};
+use crate::notice::{self, Kind, Notice, Occasions};
 use crate::policy::retry;
 use crate::{ExecutionId, Timestamp};
 
@@ -44,17 +46,19 @@ pub struct Conclusion {
     pub decision: Decision,
     /// Whether the slot failed for good.
     pub dead_letter: bool,
+    /// What is told of it.
+    pub telling: Option<Telling>,
 }
 
 /// Decides what the end of a running execution leads to; `None` when it is not running.
 ///
-/// `job` is `None` when the job was deleted meanwhile; `siblings` are the job's other live
-/// executions.
+/// `job` is `None` when the job was deleted meanwhile; of `live`, the job's other executions and what is
+/// usually told count.
 #[must_use]
 pub fn conclude(
     job: Option<&Job>,
     execution: &Execution,
-    siblings: &[&Execution],
+    live: &Live<'_>,
     ending: Ending,
     report: Report,
 ) -> Option<Conclusion> {
@@ -68,28 +72,68 @@ pub fn conclude(
         (ending, _) => ending,
     };
     let run = running.end(report);
-    let again = job.and_then(|job| next_attempt(job, execution, siblings, &ending, now));
+    let again = job.and_then(|job| next_attempt(job, execution, live.executions, &ending, now));
     let kind = kind_of(&ending);
     let hopeless = matches!(kind, EndingKind::Failed | EndingKind::TimedOut | EndingKind::Stuck);
+    // Nobody is told that nobody could be told.
+    let notice = execution.notice();
+    let dead_letter = hopeless && again.is_none() && notice.is_none();
     let mut ended = execution.clone();
     let standing = job.map(|job| {
         let mut standing = job.standing.clone();
-        count(&mut standing.tally, &ending, &run, execution);
+        if notice.is_none() {
+            count(&mut standing.tally, &ending, &run, execution);
+            standing.failing = failing(job, kind, dead_letter, now);
+        }
         standing
     });
     ended.state = final_state(ending, run, cause_of(execution), now);
-    Some(Conclusion {
-        decision: Decision::Ended {
-            execution: execution.id,
-            slot: execution.slot,
-            ending: kind,
-            next_attempt: again.as_ref().map(|again| again.run_at),
-        },
-        dead_letter: hopeless && again.is_none(),
-        ended,
-        again,
-        standing,
-    })
+    let (id, slot) = (execution.id, execution.slot);
+    let next_attempt = again.as_ref().map(|again| again.run_at);
+    let decision = match notice {
+        None => Decision::Ended { execution: id, slot, ending: kind, next_attempt },
+        Some(Notice { kind: told, .. }) => {
+            Decision::NoticeEnded { notice: id, kind: *told, ending: kind, next_attempt }
+        }
+    };
+    let telling = match (job, &standing) {
+        (Some(job), Some(after)) if notice.is_none() => {
+            tell(job, &ended, (kind, dead_letter, after), live, now)
+        }
+        _ => None,
+    };
+    Some(Conclusion { ended, again, standing, decision, dead_letter, telling })
+}
+
+/// Since when the job's runs fail for good, once one of them has come to this end.
+fn failing(job: &Job, ending: EndingKind, for_good: bool, now: Timestamp) -> Option<Failing> {
+    let before = job.standing.failing;
+    match ending {
+        EndingKind::Success => None,
+        _ if for_good => Some(Failing {
+            since: before.map_or(now, |failing| failing.since),
+            failures: before.map_or(0, |failing| failing.failures).saturating_add(1),
+        }),
+        _ => before,
+    }
+}
+
+/// What is told of a run that has come to this end.
+fn tell(
+    job: &Job,
+    ended: &Execution,
+    (ending, for_good, after): (EndingKind, bool, &Standing),
+    live: &Live<'_>,
+    now: Timestamp,
+) -> Option<Telling> {
+    let recovered = ending == EndingKind::Success && job.standing.failing.is_some();
+    let (kind, failing) = match (for_good, recovered) {
+        (true, _) => (Kind::Failure, after.failing),
+        (_, true) => (Kind::Recovery, job.standing.failing),
+        _ => return None,
+    };
+    let wanted = Occasions::about(&job.spec, live.usual).covers(kind);
+    wanted.then(|| Telling::new(kind, ended, failing, live.executions, now))
 }
 
 fn next_attempt(
@@ -127,12 +171,13 @@ fn retry_of(
     asked: Option<Duration>,
     now: Timestamp,
 ) -> Option<Execution> {
-    let policy = &job.spec.retry;
+    let is_run = execution.notice().is_none();
+    let policy = if is_run { &job.spec.retry } else { &notice::RETRY };
     // A run that waits behind this one goes first, so a retry of this one would be superseded.
     let waits_behind = |sibling: &&Execution| {
         sibling.is_held() && !sibling.is_waiting_retry() && !job.keeps_waiting(sibling)
     };
-    if execution.retry >= policy.max_retry || siblings.iter().any(waits_behind) {
+    if execution.retry >= policy.max_retry || is_run && siblings.iter().any(waits_behind) {
         return None;
     }
     let delay = policy.delay(execution.job, execution.slot, execution.retry);
@@ -218,7 +263,8 @@ pub struct FollowUp {
 /// after any other.
 #[must_use]
 pub fn follow_up(job: &Job, live: &[&Execution], now: Timestamp) -> FollowUp {
-    let active = live.iter().filter(|execution| !execution.is_held()).count();
+    let runs = live.iter().filter(|execution| execution.notice().is_none());
+    let active = runs.filter(|execution| !execution.is_held()).count();
     let free = match job.spec.overlap.capacity() {
         None => usize::MAX,
         Some(most) => (most as usize).saturating_sub(active),

@@ -9,6 +9,7 @@ mod conclude;
 mod overlap;
 mod preview;
 mod redrive;
+mod tell;
 
 use std::time::Duration;
 
@@ -16,10 +17,12 @@ pub use change::{Amended, Change, amend};
 pub use conclude::{Conclusion, Ending, FollowUp, conclude, follow_up};
 pub use preview::{PreviewRun, Reason, preview};
 pub use redrive::redrive;
+pub use tell::{Overdue, Telling, overdue};
 
 use crate::audit::{Decision, Slots};
 use crate::execution::{CancelCause, Execution, SkipReason, Trigger};
 use crate::job::{Job, Standing};
+use crate::notice::Occasions;
 use crate::policy::quiet_hours::Mode;
 use crate::policy::{CatchUpPolicy, QuietHours, jitter};
 use crate::{ExecutionId, Timestamp, TraceId};
@@ -36,6 +39,8 @@ pub struct Live<'a> {
     pub executions: &'a [&'a Execution],
     /// The quiet hours it observes.
     pub quiet_hours: Option<&'a QuietHours>,
+    /// What is told about jobs that do not say, where there is someone to tell.
+    pub usual: Option<Occasions>,
 }
 
 /// What a store must do, all of it or nothing; what it withdraws may let others go on, which
@@ -350,6 +355,7 @@ impl<'a> Draft<'a> {
         if self.cursor.is_none() && self.job.standing.next_slot.is_some() && !waits_for_end {
             standing.enabled = false;
         }
+        tell::watch(self.job, self.live, &mut self.plan, self.now);
         self.plan
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Occupancy {
 impl Occupancy {
     pub(super) fn of(job: &Job, live: &[&Execution]) -> Self {
         let mut occupancy = Self::default();
-        for execution in live {
+        for execution in live.iter().filter(|live| live.notice().is_none()) {
             if execution.is_waiting_retry() {
                 occupancy.retries += 1;
             } else if !job.keeps_waiting(execution) {
@@ -62,14 +62,14 @@ impl Occupancy {
         (self.active, self.held) = (0, 0);
     }
 
-    fn admit(&self, spec: &JobSpec, trigger: Trigger) -> Admission {
+    fn admit(&self, spec: &JobSpec, trigger: &Trigger) -> Admission {
         let policy = spec.overlap;
         let alive = self.active + self.held;
         let full = policy.capacity().is_some_and(|capacity| alive >= capacity);
         if !full {
             return Admission::Free;
         }
-        let caught_up = trigger == Trigger::CatchUp && policy != OverlapPolicy::Replace;
+        let caught_up = *trigger == Trigger::CatchUp && policy != OverlapPolicy::Replace;
         if caught_up && self.held < spec.catch_up.cap() {
             // Caught-up runs come in order, one behind the other, whatever the policy: the cap on
             // them is the bound, over however many outages.
@@ -86,7 +86,7 @@ impl Occupancy {
     }
 }
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
     /// Queues a run if the overlap policy admits it.
     pub(super) fn admit(
         &mut self,
@@ -97,9 +97,9 @@ impl Draft<'_> {
     ) -> bool {
         let id = self.job.spec.id;
         let (priority, trace) = (self.job.spec.priority, self.trace);
-        let queued = Execution::queued(id, slot, trigger, run_at);
+        let queued = Execution::queued(id, slot, trigger.clone(), run_at);
         let mut execution = Execution { priority, trace, ..queued };
-        match self.occupancy.admit(&self.job.spec, trigger) {
+        match self.occupancy.admit(&self.job.spec, &trigger) {
             Admission::Refused => return false,
             Admission::Free => self.supersede_retries(),
             // Whoever queues up takes nobody's place, so a retry keeps its own.
@@ -116,13 +116,17 @@ impl Draft<'_> {
         true
     }
 
+    /// The job's runs that are alive.
+    fn runs(&self) -> impl Iterator<Item = &'a Execution> + use<'a> {
+        self.live.executions.iter().copied().filter(|live| live.notice().is_none())
+    }
+
     /// A retry that waits never blocks the next run: that run takes its place.
     fn supersede_retries(&mut self) {
         if !self.occupancy.take_waiting_retries() {
             return;
         }
-        let live = self.live.executions.iter();
-        for retry in live.filter(|live| live.is_waiting_retry()) {
+        for retry in self.runs().filter(|live| live.is_waiting_retry()) {
             self.plan.skip_waiting(retry, SkipReason::Superseded);
         }
     }
@@ -130,8 +134,7 @@ impl Draft<'_> {
     /// Takes back everything alive so that the new execution can replace it.
     fn withdraw_for(&mut self, newcomer: &mut Execution) {
         let cause = CancelCause::Replaced;
-        let live = self.live.executions.iter();
-        for live in live.filter(|live| !live.is_waiting_retry()) {
+        for live in self.runs().filter(|live| !live.is_waiting_retry()) {
             let withdrawal = Withdrawal::Cancel(live.id, cause);
             if !self.plan.withdrawals.contains(&withdrawal) {
                 self.plan.withdrawals.push(withdrawal);
@@ -144,8 +147,7 @@ impl Draft<'_> {
             let at = self.now;
             earlier.state = State::Cancelled { run: None, cause, at };
         }
-        let mut live = self.live.executions.iter();
-        let held = live.any(|live| live.running().is_some());
+        let held = self.runs().any(|live| live.running().is_some());
         newcomer.state = State::Queued { held };
         self.occupancy.replace_all();
     }

@@ -72,7 +72,7 @@ impl fmt::Display for Reason {
 pub fn preview(job: &Job, quiet_hours: Option<&QuietHours>, count: usize) -> Vec<PreviewRun> {
     let mut job = job.clone();
     job.standing.paused = None;
-    let live = Live { executions: &[], quiet_hours };
+    let live = Live { quiet_hours, ..Live::default() };
     let mut runs = Vec::new();
     for _ in 0..MAX_TURNS {
         let Some(due) = job.due_at() else { break };

@@ -14,7 +14,8 @@ use crate::job::Job;
 #[must_use]
 pub fn redrive(job: &Job, live: &Live<'_>, dead: &Execution, now: Timestamp) -> Plan {
     let mut again = Execution { retry: 0, lost: 0, ..dead.again(now) };
-    let alive = live.executions.iter().filter(|live| !job.keeps_waiting(live)).count();
+    let runs = live.executions.iter().filter(|live| live.notice().is_none());
+    let alive = runs.filter(|live| !job.keeps_waiting(live)).count();
     let full = job.spec.overlap.capacity().is_some_and(|most| alive >= most as usize);
     again.state = State::Queued { held: full || job.keeps_waiting(&again) };
     let (slot, execution) = (again.slot, again.id);

@@ -10,6 +10,7 @@ mod manual;
 mod overlap;
 mod previewing;
 mod quiet;
+mod telling;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -49,13 +50,15 @@ struct Desk {
     job: Job,
     live: Vec<Execution>,
     quiet: Option<QuietHours>,
+    usual: Option<Occasions>,
 }
 
 impl Desk {
     fn new(schedule: Schedule) -> Self {
         let id = JobId::new(Timestamp::EPOCH, [1; 10]);
         let spec = JobSpec::new(id, "report", schedule, at("09:00:00"));
-        Self { job: Job::new(spec, at("09:00:00")).unwrap(), live: Vec::new(), quiet: None }
+        let job = Job::new(spec, at("09:00:00")).unwrap();
+        Self { job, live: Vec::new(), quiet: None, usual: None }
     }
 
     fn with(mut self, adjust: impl FnOnce(&mut JobSpec)) -> Self {
@@ -89,7 +92,7 @@ impl Desk {
     fn act<T>(&self, act: impl FnOnce(&Job, &Live<'_>) -> T) -> T {
         let executions: Vec<_> = self.live.iter().collect();
         let quiet_hours = self.quiet.as_ref();
-        act(&self.job, &Live { executions: &executions, quiet_hours })
+        act(&self.job, &Live { executions: &executions, quiet_hours, usual: self.usual })
     }
 
     fn plan(&mut self, clock: &str) -> Plan {
@@ -140,14 +143,22 @@ impl Desk {
         let running = self.live.iter().position(|live| live.running().is_some());
         let execution = self.live.remove(running.expect("something runs"));
         let siblings: Vec<_> = self.live.iter().collect();
-        let job = Some(&self.job);
-        let concluded =
-            conclude(job, &execution, &siblings, ending, Report::at(at(clock))).unwrap();
+        let live = Live { executions: &siblings, usual: self.usual, ..Live::default() };
+        let report = Report::at(at(clock));
+        let concluded = conclude(Some(&self.job), &execution, &live, ending, report).unwrap();
+        if let Some(telling) = &concluded.telling {
+            self.tell(telling);
+        }
         self.live.extend(concluded.again.clone());
         self.live.sort_by_key(|live| (live.slot, live.attempt));
         self.job.standing = concluded.standing.clone().unwrap();
         self.follow_up(clock);
         concluded
+    }
+
+    fn tell(&mut self, telling: &Telling) {
+        self.live.retain(|live| !telling.instead_of.contains(&live.id));
+        self.live.push(telling.notice.clone());
     }
 
     /// Fires, claims and ends the run that is due.
@@ -209,6 +220,9 @@ fn row(execution: &Execution) -> String {
     let mut text = clock(execution.slot);
     if let Trigger::Manual { .. } = execution.trigger {
         text += " by hand";
+    }
+    if let Some(notice) = execution.notice() {
+        text = format!("{text} notice of {}", notice.kind.as_str());
     }
     if execution.attempt > 1 {
         text = format!("{text} attempt {}", execution.attempt);

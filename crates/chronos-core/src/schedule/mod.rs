@@ -110,6 +110,16 @@ impl Schedule {
         }
     }
 
+    /// The shortest time between two slots; nothing for a single one.
+    #[must_use]
+    pub fn shortest_gap(&self) -> Option<Duration> {
+        match &self.cadence {
+            Cadence::Cron(cron) => Some(cron.shortest_gap()),
+            Cadence::Interval(interval) => Some(interval.every()),
+            Cadence::OneShot(_) => None,
+        }
+    }
+
     /// What makes the slots.
     #[must_use]
     pub fn cadence(&self) -> &Cadence {

@@ -41,6 +41,21 @@ proptest! {
     }
 
     #[test]
+    fn no_two_slots_are_closer_than_the_shortest_gap(
+        cron in generated(),
+        start in 20 * YEAR..67 * YEAR,
+    ) {
+        let Ok(cron) = Cron::parse(&cron.text, Zone::UTC) else { return Ok(()) };
+        let gap = i64::try_from(cron.shortest_gap().as_secs()).unwrap();
+        let mut last: Option<Timestamp> = None;
+        for _ in 0..500 {
+            let Some(next) = cron.next_after(last.unwrap_or(Timestamp::from_secs(start))) else { break };
+            let before = last.replace(next);
+            prop_assert!(before.is_none_or(|before| next.as_secs() - before.as_secs() >= gap));
+        }
+    }
+
+    #[test]
     fn the_next_slot_lies_ahead_and_matches_and_none_lies_between(
         cron in generated(),
         tz in zones(),

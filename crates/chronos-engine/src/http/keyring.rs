@@ -12,6 +12,10 @@ pub enum Purpose<'a> {
     Header(&'a str),
     /// What requests are signed with.
     Signing,
+    /// The value of the header of this name of the webhook for notices.
+    NoticeHeader(&'a str),
+    /// What notices are signed with.
+    NoticeSigning,
 }
 
 /// Seals secrets, and opens what it sealed.

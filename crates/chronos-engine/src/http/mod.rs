@@ -3,6 +3,7 @@
 mod answer;
 mod hosts;
 mod keyring;
+mod notice;
 mod request;
 mod resolver;
 mod signature;
@@ -26,6 +27,7 @@ use crate::handler::{Handler, JobContext};
 use answer::Body;
 use hosts::Hosts;
 pub use keyring::{KeyError, Keyring, Purpose};
+pub(crate) use notice::body as notice_body;
 use resolver::Resolver;
 
 /// A host that takes no connection for this long is not there.

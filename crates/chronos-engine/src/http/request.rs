@@ -60,14 +60,21 @@ impl Secrets<'_> {
             Value::Plain(text) => return Ok(text.to_string()),
             Value::Sealed(sealed) => sealed,
         };
+        let purpose = match purpose {
+            Purpose::Header(name) if self.context.is_notice() => Purpose::NoticeHeader(name),
+            Purpose::Signing if self.context.is_notice() => Purpose::NoticeSigning,
+            purpose => purpose,
+        };
         let keyring = self.keyring.ok_or(KeyError::NoKey);
         let opened =
             keyring.and_then(|keyring| keyring.open(self.context.job_id(), purpose, sealed));
         opened.map_err(|error| {
             warn!(job = self.context.job_name(), %error, "Secret not opened");
             let what = match purpose {
-                Purpose::Header(name) => format!("the secret header {name}"),
-                Purpose::Signing => "the signing secret".into(),
+                Purpose::Header(name) | Purpose::NoticeHeader(name) => {
+                    format!("the secret header {name}")
+                }
+                Purpose::Signing | Purpose::NoticeSigning => "the signing secret".into(),
             };
             // The next attempt may be made by a node that has the key.
             Failure::transient(&format!("{what} cannot be opened: {error}"))

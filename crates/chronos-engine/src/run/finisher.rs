@@ -19,6 +19,7 @@ use super::{Shared, Tick};
 #[derive(Clone)]
 pub(crate) struct Ended {
     spec: Arc<JobSpec>,
+    is_notice: bool,
     finish: Finish,
 }
 
@@ -46,7 +47,8 @@ impl Shared {
             response: entry.context.take_response(),
         };
         let finish = Finish { hold: entry.context.hold(), ending, report };
-        let ended = Ended { spec: entry.context.spec().clone(), finish };
+        let is_notice = entry.context.is_notice();
+        let ended = Ended { spec: entry.context.spec().clone(), is_notice, finish };
         let mut waiting = self.ended();
         waiting.push_back(ended);
         // Whoever finds others waiting need not ring: the finisher knows of them.
@@ -122,15 +124,15 @@ impl Finisher {
                 Ok(execution) => ended.push((end.spec, execution)),
                 Err(Error::LeaseLost(execution)) => {
                     warn!(job = %end.spec.name, %execution, "Result dropped: the lease was lost");
-                    shared.observer.lost(&end.spec);
+                    shared.tell_lost(&end.spec, end.is_notice);
                 }
                 Err(error) => {
                     warn!(job = %end.spec.name, %error, "Result dropped");
-                    shared.observer.lost(&end.spec);
+                    shared.tell_lost(&end.spec, end.is_notice);
                 }
             }
         }
-        shared.observer.ended(&ended);
+        shared.tell_ended(ended);
         // There may be room again.
         shared.bells.claim.notify_one();
         Ok(true)

@@ -63,7 +63,7 @@ impl Keeper {
                     shared.roster.take(*hold, |entry| {
                         warn!(job = %entry.context.job_name(), "Run given up: its lease was taken");
                         entry.abort();
-                        shared.observer.lost(entry.context.spec());
+                        shared.tell_lost(entry.context.spec(), entry.context.is_notice());
                         shared.bells.claim.notify_one();
                     });
                 }
@@ -88,7 +88,7 @@ impl Keeper {
         for entry in self.shared.roster.take_stale(now, fence) {
             warn!(job = %entry.context.job_name(), "Run given up: its lease could not be renewed in time");
             entry.abort();
-            self.shared.observer.lost(entry.context.spec());
+            self.shared.tell_lost(entry.context.spec(), entry.context.is_notice());
             self.shared.bells.claim.notify_one();
         }
         self.oldest_renewal = self.shared.roster.oldest_renewal();

@@ -12,6 +12,7 @@ mod planner;
 mod reaper;
 mod roster;
 mod starter;
+mod telling;
 mod timekeeper;
 mod turn;
 
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 use chronos_core::job::Target;
 use chronos_core::store::{Claim, Planned, Roles, Store, Wake};
-use chronos_core::{Execution, JobSpec, Timestamp, WorkerId};
+use chronos_core::{Execution, Http, JobSpec, Timestamp, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -68,6 +69,8 @@ pub struct EngineConfig {
     pub cancel_grace: Duration,
     /// Jobs planned and executions claimed or finished in one step.
     pub batch: usize,
+    /// Where notices about jobs without a webhook of their own go.
+    pub webhook: Option<Arc<Http>>,
 }
 
 impl EngineConfig {
@@ -85,6 +88,7 @@ impl EngineConfig {
             lease_margin: Duration::from_secs(2),
             cancel_grace: Duration::from_secs(10),
             batch: 256,
+            webhook: None,
         }
     }
 }
@@ -95,7 +99,7 @@ pub trait Handlers: Send + Sync + 'static {
     fn handler(&self, target: &Target) -> Option<Arc<dyn Handler>>;
 }
 
-/// Sees what an engine does; must return at once.
+/// Sees what an engine does with the runs of jobs, and with what is told about them; must return at once.
 pub trait Observer: Send + Sync + 'static {
     /// Plans were applied.
     fn planned(&self, planned: &[Planned]);
@@ -105,6 +109,8 @@ pub trait Observer: Send + Sync + 'static {
     fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]);
     /// A run was given up because its lease is no longer ours.
     fn lost(&self, spec: &JobSpec);
+    /// Attempts to tell something came to their ends, whether they were taken or not.
+    fn told(&self, _ended: &[(Arc<JobSpec>, Execution)]) {}
     /// Executions were taken from workers that were lost or did not stop them in time.
     fn reaped(&self, _ended: &[Execution]) {}
     /// The planner has looked for due jobs once, which took this long.

@@ -64,7 +64,10 @@ impl Tick for Reaper {
                 "Execution taken from its worker"
             );
         }
-        shared.observer.reaped(&reaped.ended);
+        for execution in &reaped.overdue {
+            warn!(execution = %execution.id, slot = %execution.slot, "Execution overdue");
+        }
+        shared.tell_reaped(reaped.ended);
         // A lease given out meanwhile ends no sooner than this.
         let soonest = now.after(shared.config.lease);
         Ok(Some(reaped.next.unwrap_or(soonest).min(soonest)))

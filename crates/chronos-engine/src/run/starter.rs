@@ -42,7 +42,7 @@ impl Starter {
         if !self.may_begin(claimed_at) {
             return self.hand_back(&claims).await;
         }
-        self.shared.observer.started(&claims);
+        self.shared.tell_started(&claims);
         // They are on the roster before anyone may find it empty, and stop.
         let crew = Arc::new(self.shared.clone());
         let launches = room.fill(claims, |claim| enter(claim, claimed_at, &crew));
@@ -76,7 +76,8 @@ impl Starter {
 fn enter(claim: Claim, claimed_at: Duration, crew: &Arc<Crew>) -> (Entry, Option<Duration>) {
     // An answer may come long after its claim; the time that a run has begins with the run.
     let begins = crew.clock.monotonic();
-    let deadline = claim.spec.max_execution_time.map(|most| begins.saturating_add(most));
+    let limit = claim.execution.limit(&claim.spec);
+    let deadline = limit.map(|most| begins.saturating_add(most));
     let context = JobContext::new(claim, crew.clone());
     (Entry::new(context, claimed_at, begins), deadline)
 }
@@ -87,9 +88,15 @@ const FEW: usize = 8;
 /// Gives each run that is still on the roster a task of its own.
 fn launch(shared: &Arc<Shared>, launches: Vec<JobContext>) {
     for context in launches {
-        let Some(handler) = shared.handlers.handler(context.target()) else {
-            shared.complete(context.hold(), Ending::Failed(no_handler(context.target())));
-            continue;
+        let target = context.reachable_target();
+        let handler = target
+            .and_then(|target| shared.handlers.handler(target).ok_or_else(|| no_handler(target)));
+        let handler = match handler {
+            Ok(handler) => handler,
+            Err(failure) => {
+                shared.complete(context.hold(), Ending::Failed(failure));
+                continue;
+            }
         };
         let run = run(handler, context.clone());
         context.task().begin(|| tokio::spawn(run).abort_handle());

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use chronos_core::http::Reach;
+use chronos_core::notice::Notify;
 use chronos_core::schedule::Zone;
 use chronos_core::store::{self, Roles};
 
@@ -30,6 +31,9 @@ pub struct SchedulerConfig {
     pub lease: Duration,
     /// How often leases are renewed.
     pub heartbeat: Duration,
+    /// What is told about jobs that do not say, and where all that name no webhook of their own are told
+    /// of; it needs the feature `http`.
+    pub notify: Option<Notify>,
 }
 
 impl Default for SchedulerConfig {
@@ -45,6 +49,7 @@ impl Default for SchedulerConfig {
             node: None,
             lease: Duration::from_secs(30),
             heartbeat: Duration::from_secs(5),
+            notify: None,
         }
     }
 }
@@ -65,7 +70,16 @@ impl SchedulerConfig {
             let text = "lease: must hold for at least three heartbeats, and those take time";
             return Err(SchedulerError::InvalidConfig(text.into()));
         }
-        Ok(())
+        if self.notify.is_some() && cfg!(not(feature = "http")) {
+            let text = "notify: nothing can be told without the feature http";
+            return Err(SchedulerError::InvalidConfig(text.into()));
+        }
+        if self.notify.as_ref().is_some_and(|notify| notify.webhook.is_none()) {
+            let text = "notify: it names no webhook, so there is nobody to tell";
+            return Err(SchedulerError::InvalidConfig(text.into()));
+        }
+        let notify = self.notify.as_ref().map_or(Ok(()), Notify::validate);
+        notify.map_err(|error| SchedulerError::InvalidConfig(error.to_string()))
     }
 }
 

@@ -126,6 +126,7 @@ impl SchedulerService {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SchedulerError> {
         config.validate()?;
+        store.notify_on(config.notify.as_ref().map(|notify| notify.on));
         let registry = Arc::new(JobRegistry::with_clock(clock.clone()));
         let observers = Arc::new(Observers::default());
         observers.add(Arc::new(Reporter { registry: registry.clone(), clock: clock.clone() }));
@@ -243,6 +244,7 @@ impl SchedulerService {
             lease: self.config.lease,
             heartbeat: self.config.heartbeat,
             lease_margin: (self.config.lease / 6).min(Duration::from_secs(2)),
+            webhook: self.config.notify.as_ref().and_then(|it| it.webhook.clone()).map(Arc::new),
             ..EngineConfig::new(worker)
         };
         *stage = Stage::Running(Engine::start(

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use chronos_core::notice::Notify;
 use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, Priority, retry};
 use chronos_core::schedule::{Schedule, Zone};
 use chronos_core::{Error, Http, JobId, JobSpec, PolicyId, Timestamp};
@@ -38,6 +39,7 @@ pub struct NewJob {
     quiet_hours: Option<PolicyId>,
     max_execution_time: Option<Duration>,
     misfire_grace: Option<Duration>,
+    notify: Option<Notify>,
     http: Option<Http>,
 }
 
@@ -67,6 +69,7 @@ impl NewJob {
             quiet_hours: None,
             max_execution_time: None,
             misfire_grace: None,
+            notify: None,
             http: None,
         }
     }
@@ -152,6 +155,12 @@ impl NewJob {
         Self { max_execution_time: Some(limit), ..self }
     }
 
+    /// Who is told about runs that fail for good, recover or are overdue; by default whom the
+    /// [configuration](SchedulerConfig::notify) names.
+    pub fn notify(self, notify: Notify) -> Self {
+        Self { notify: Some(notify), ..self }
+    }
+
     /// How late a slot may fire and still count as on time.
     pub fn misfire_grace(self, grace: Duration) -> Self {
         Self { misfire_grace: Some(grace), ..self }
@@ -200,6 +209,7 @@ impl NewJob {
             quiet_hours: self.quiet_hours,
             retry: self.retry,
             max_execution_time: self.max_execution_time.or(spec.target.usual_limit()),
+            notify: self.notify.map(Box::new),
             ..spec
         };
         Ok(spec)

@@ -42,6 +42,10 @@ impl Observer for Observers {
         self.each(|observer| observer.ended(ended));
     }
 
+    fn told(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        self.each(|observer| observer.told(ended));
+    }
+
     fn lost(&self, spec: &JobSpec) {
         self.each(|observer| observer.lost(spec));
     }
@@ -102,6 +106,19 @@ impl Observer for Reporter {
                 JobResult::Success => info!(job = %spec.name, duration_ms, "Job completed"),
                 JobResult::Failed(error) => warn!(job = %spec.name, error, "Job failed"),
                 JobResult::Skipped(reason) => info!(job = %spec.name, reason, "Job skipped"),
+            }
+        }
+    }
+
+    fn told(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        for (spec, execution) in ended {
+            let kind = execution.notice().map(|notice| notice.kind.as_str());
+            match &execution.state {
+                State::Success(_) => info!(job = %spec.name, kind, "Notice sent"),
+                State::Failed(_, failure) => {
+                    warn!(job = %spec.name, kind, error = &*failure.message, "Notice not sent");
+                }
+                _ => warn!(job = %spec.name, kind, error = execution.status(), "Notice not sent"),
             }
         }
     }

@@ -32,6 +32,7 @@ pub(crate) async fn authorise(
 
 async fn admit(auth: &Auth, headers: &HeaderMap, access: Access) -> Result<Caller, Problem> {
     let caller = auth.identify(headers).await?;
+    auth.spend(&caller)?;
     match access::refusal(&caller, access) {
         None => Ok(caller),
         Some(refusal) => Err(Problem::new(StatusCode::FORBIDDEN, refusal)),

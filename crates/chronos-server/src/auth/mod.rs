@@ -33,6 +33,7 @@ pub(crate) use limits::Peer;
 pub(crate) use login::{NewKey, Tokens};
 
 use crate::problem::Problem;
+use crate::quotas::{Quotas, Rate};
 
 /// Bytes of a token that is looked at.
 const LONGEST_TOKEN: usize = 2_048;
@@ -49,6 +50,8 @@ pub struct AuthConfig {
     /// The file with the key that signs tokens, which the nodes of a cluster share; one in the data
     /// directory if left out.
     pub key_file: Option<PathBuf>,
+    /// How much one account may take up.
+    pub quotas: Quotas,
 }
 
 /// Knows who asks.
@@ -62,6 +65,8 @@ pub(crate) struct Auth {
     /// Whether whoever can connect is on this machine.
     only_local: bool,
     open_signup: bool,
+    quotas: Quotas,
+    rate: Rate,
     /// Set once there are users, which is for good.
     has_users: AtomicBool,
 }
@@ -95,6 +100,8 @@ impl Auth {
             local: local.map(|secret| secret::digest(&secret)),
             only_local: address.ip().to_canonical().is_loopback(),
             open_signup: config.open_signup,
+            quotas: config.quotas.clone(),
+            rate: Rate::default(),
             has_users: AtomicBool::new(false),
         })
     }
@@ -110,6 +117,16 @@ impl Auth {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// How much one account may take up.
+    pub(crate) fn quotas(&self) -> &Quotas {
+        &self.quotas
+    }
+
+    /// Counts a request of this caller; refused if it sent too many.
+    fn spend(&self, caller: &Caller) -> Result<(), Problem> {
+        Ok(self.rate.spend(&self.quotas, caller, self.clock.monotonic())?)
     }
 
     /// Whether anyone must say who they are because there are users.

@@ -59,6 +59,9 @@ pub enum Error {
     /// The run that was followed did not succeed.
     #[error("{0}")]
     RunFailed(String),
+    /// An error, and what to do about it.
+    #[error("{0}; {1}")]
+    Advised(Box<Error>, String),
     /// A file could not be written or read.
     #[error("{}: {problem}", .path.display())]
     File {
@@ -86,10 +89,16 @@ impl Error {
         Self::Input { field, problem: problem.to_string() }
     }
 
+    /// The same error with more to say.
+    pub(super) fn and(self, more: String) -> Self {
+        Self::Advised(Box::new(self), more)
+    }
+
     /// What scripts can go by; a reader who has read enough is no failure.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Output(_) if self.is_closed_pipe() => ExitCode::SUCCESS,
+            Self::Advised(error, _) => error.exit_code(),
             Self::Serve(daemon::Error::NotLoopback(_)) => ExitCode::from(2),
             Self::Output(_)
             | Self::Daemon(_)

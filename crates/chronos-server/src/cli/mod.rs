@@ -48,10 +48,12 @@ enum Command {
     Describe(describe::Args),
     /// See and steer what a daemon runs: list, status, pause, resume, run
     Scheduler(client::Scheduler),
-    /// Create, change, list, show and delete the jobs of a daemon
+    /// Create, change, list, show, steer and delete the jobs of a daemon
     Jobs(client::Jobs),
     /// Show or cancel single executions
     Executions(client::Executions),
+    /// List what failed for good, and try it again
+    DeadLetters(client::DeadLetters),
     /// Log in at a daemon, for the commands that follow
     Login(client::Login),
     /// Log out
@@ -123,6 +125,7 @@ where
         Command::Scheduler(args) => client::scheduler(args, now, out),
         Command::Jobs(args) => client::jobs(args, now, out),
         Command::Executions(args) => client::executions(args, now, out),
+        Command::DeadLetters(args) => client::dead_letters(args, out),
         Command::Login(args) => client::login(&args, out),
         Command::Logout(args) => client::logout(&args, out),
         Command::Whoami(args) => client::whoami(&args, out),

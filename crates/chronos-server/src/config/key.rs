@@ -112,12 +112,42 @@ keys! {
         "The file with the key that signs tokens, shared by the nodes of a cluster \
          [default: auth.key in the data directory]",
         "the path of a file of 32 bytes or more that only its owner can read";
+    "user_min_interval_secs" "CHRONOS_USER_MIN_INTERVAL_SECS" "user-min-interval-secs" "SECONDS" Number:
+        "How far apart the slots of a user's job must be",
+        "whole seconds from 1 to 86400";
+    "admin_min_interval_secs" "CHRONOS_ADMIN_MIN_INTERVAL_SECS" "admin-min-interval-secs" "SECONDS" Number:
+        "How far apart the slots of an admin's job must be",
+        "whole seconds from 1 to 86400";
+    "user_max_jobs" "CHRONOS_USER_MAX_JOBS" "user-max-jobs" "N" Number:
+        "Jobs that a user may have; 0 for any number",
+        "a whole number from 0";
+    "admin_max_jobs" "CHRONOS_ADMIN_MAX_JOBS" "admin-max-jobs" "N" Number:
+        "Jobs that an admin may have; 0 for any number",
+        "a whole number from 0";
+    "max_payload_bytes" "CHRONOS_MAX_PAYLOAD_BYTES" "max-payload-bytes" "BYTES" Number:
+        "Bytes that the request of a job may send",
+        "a whole number from 0 to 1048576";
+    "max_requests_per_second" "CHRONOS_MAX_REQUESTS_PER_SECOND" "max-requests-per-second" "N" Number:
+        "Requests of one account in a second at this node, and twice as many at once; 0 for any number",
+        "a whole number from 0 to 1000000";
     "allow_targets" "CHRONOS_ALLOW_TARGETS" "allow-target" "HOST|CIDR" List:
         "What http jobs may call although it is not public: a host, an address or a network; may be repeated",
         "hosts such as billing.internal, addresses, or networks such as 10.0.0.0/8";
     "secret_key_file" "CHRONOS_SECRET_KEY_FILE" "secret-key-file" "FILE" Text:
         "The key that secrets of jobs are sealed with [default: secret.key in the data directory]",
         "a path";
+    "notify_url" "CHRONOS_NOTIFY_URL" "notify-url" "URL" Text:
+        "The webhook that is told about the runs of all jobs without one of their own",
+        "a URL such as https://example.com/alerts";
+    "notify_on" "CHRONOS_NOTIFY_ON" "notify-on" "KINDS" List:
+        "What --notify-url is told of jobs that do not say: any of failure, recovery and overdue",
+        "any of failure, recovery and overdue, such as failure,recovery";
+    "notify_overdue_after_secs" "CHRONOS_NOTIFY_OVERDUE_AFTER_SECS" "notify-overdue-after-secs" "SECONDS" Number:
+        "How long after its time a run is overdue that has not begun",
+        "whole seconds from 1 to 31536000";
+    "notify_signing_secret_file" "CHRONOS_NOTIFY_SIGNING_SECRET_FILE" "notify-signing-secret-file" "FILE" Text:
+        "The file with the secret that signs what --notify-url is told, as Standard Webhooks has it",
+        "the path of a file with whsec_ and 24 to 64 random bytes in base64";
     "log" "CHRONOS_LOG" "log" "FILTER" Text:
         "What is logged: a level, or a filter such as info,chronos_engine=debug",
         "error, warn, info, debug, trace, off, or a filter such as info,chronos_engine=debug";

@@ -4,6 +4,8 @@ mod database;
 mod defaults;
 mod key;
 mod layers;
+mod notify;
+mod quotas;
 mod roles;
 mod targets;
 
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chronos_core::http::Reach;
+use chronos_core::notice::Occasions;
 use chronos_core::schedule::{Cron, Zone};
 use chronos_engine::{CompactionJobConfig, SchedulerConfig};
 use chronos_store::{Engine, PostgresConfig, StoreUrl};
@@ -23,6 +26,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::auth::AuthConfig;
 use crate::daemon::ServeConfig;
+use crate::quotas::Quotas;
 
 pub use database::DatabaseUrl;
 pub use defaults::{data_dir, node};
@@ -75,10 +79,32 @@ pub struct Config {
     /// The file with the key that signs tokens; one in the data directory if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_key_file: Option<PathBuf>,
+    /// Seconds between two slots of a user's job, at least.
+    pub user_min_interval_secs: u64,
+    /// The same for an admin.
+    pub admin_min_interval_secs: u64,
+    /// Jobs that a user may have; 0 for any number.
+    pub user_max_jobs: u64,
+    /// The same for an admin.
+    pub admin_max_jobs: u64,
+    /// Bytes that a job's request may send.
+    pub max_payload_bytes: usize,
+    /// Requests of one account in a second at this node; 0 for any number.
+    pub max_requests_per_second: u32,
     /// What http jobs may call although it is not public.
     pub allow_targets: Vec<AllowedTarget>,
     /// The key that secrets of jobs are sealed with; by default one in the data directory.
     pub secret_key_file: Option<PathBuf>,
+    /// The webhook that is told about jobs without one of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify_url: Option<String>,
+    /// What it is told of those that do not say.
+    pub notify_on: Vec<String>,
+    /// How long after its time a run is overdue that has not begun.
+    pub notify_overdue_after_secs: u64,
+    /// The file with the secret that signs what it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify_signing_secret_file: Option<PathBuf>,
     /// What is logged: a level, or a filter such as `info,chronos_engine=debug`.
     pub log: String,
     /// How log lines look.
@@ -132,7 +158,7 @@ impl Config {
     #[must_use]
     pub fn new(data_dir: PathBuf) -> Self {
         let scheduler = SchedulerConfig::default();
-        let compaction = CompactionJobConfig::default();
+        let (compaction, quotas) = (CompactionJobConfig::default(), Quotas::default());
         Self {
             listen: ServeConfig::LISTEN,
             data_dir,
@@ -153,8 +179,18 @@ impl Config {
             history_per_job: scheduler.history_per_job,
             open_signup: false,
             auth_key_file: None,
+            user_min_interval_secs: quotas.user_min_interval.as_secs(),
+            admin_min_interval_secs: quotas.admin_min_interval.as_secs(),
+            user_max_jobs: quotas.user_max_jobs,
+            admin_max_jobs: quotas.admin_max_jobs,
+            max_payload_bytes: quotas.max_payload_bytes,
+            max_requests_per_second: quotas.max_requests_per_second,
             allow_targets: Vec::new(),
             secret_key_file: None,
+            notify_url: None,
+            notify_on: Occasions::default().kinds().map(|kind| kind.as_str().into()).collect(),
+            notify_overdue_after_secs: Occasions::OVERDUE_AFTER.as_secs(),
+            notify_signing_secret_file: None,
             log: "info".into(),
             log_format: LogFormat::Auto,
             compaction_cron: compaction.cron,
@@ -179,13 +215,19 @@ impl Config {
             node: Some(self.node.clone()),
             lease: Duration::from_secs(self.lease_secs),
             heartbeat: Duration::from_secs(self.heartbeat_secs),
-            reach: Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone())),
+            reach: self.reach(),
+            // What was refused was refused before.
+            notify: self.notify().ok().flatten(),
         };
         serve.secret_key_file.clone_from(&self.secret_key_file);
+        serve.notify_signing_secret_file.clone_from(&self.notify_signing_secret_file);
         serve.database = self.database();
         serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
-        serve.auth =
-            AuthConfig { open_signup: self.open_signup, key_file: self.auth_key_file.clone() };
+        serve.auth = AuthConfig {
+            open_signup: self.open_signup,
+            key_file: self.auth_key_file.clone(),
+            quotas: self.quotas(),
+        };
         serve
     }
 
@@ -201,6 +243,10 @@ impl Config {
             keep_history: Some(Duration::from_hours(24) * self.history_days),
             ..PostgresConfig::new(url.secret())
         })
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone()))
     }
 
     /// When the store is compacted.
@@ -248,6 +294,7 @@ impl Config {
         if self.max_clock_skew_secs == 0 {
             return Err(("max_clock_skew_secs", None));
         }
+        self.check_quotas()?;
         for (key, seconds) in [
             ("lease_secs", self.lease_secs),
             ("max_clock_skew_secs", self.max_clock_skew_secs),
@@ -259,6 +306,7 @@ impl Config {
                 return Err((key, None));
             }
         }
+        self.notify().map_err(|(key, problem)| (key, Some(problem)))?;
         EnvFilter::try_new(&self.log).map_err(|error| ("log", Some(error.to_string())))?;
         Cron::parse(&self.compaction_cron, self.compaction_timezone)
             .map_err(|error| ("compaction_cron", Some(error.to_string())))?;

@@ -25,6 +25,8 @@ pub struct ServeConfig {
     pub database: Option<PostgresConfig>,
     /// The key that secrets of jobs are sealed with; by default `secret.key` beside the store's files.
     pub secret_key_file: Option<PathBuf>,
+    /// The secret that signs what the scheduler's own webhook is told.
+    pub notify_signing_secret_file: Option<PathBuf>,
     /// How far this machine's clock may be off the database's before it takes on no work.
     pub max_clock_skew: Duration,
     /// How its scheduler works; unless told otherwise, its jobs call public addresses alone. One that does
@@ -54,6 +56,7 @@ impl ServeConfig {
             store: StoreUrl::Memory,
             database: None,
             secret_key_file: None,
+            notify_signing_secret_file: None,
             max_clock_skew: Self::MAX_CLOCK_SKEW,
             scheduler: SchedulerConfig {
                 roles,
@@ -93,6 +96,8 @@ pub struct Limits {
     pub requests_per_connection: u32,
     /// Streams of changes at once, over all connections; further ones are refused.
     pub watchers: usize,
+    /// The same for one account, so that nobody takes all of them.
+    pub watchers_per_account: usize,
     /// Bytes of a request's headers.
     pub header_bytes: u32,
     /// Bytes of a request's body, or of one gRPC message.
@@ -115,6 +120,7 @@ impl Default for Limits {
             connections: 1_024,
             requests_per_connection: 128,
             watchers: 512,
+            watchers_per_account: 64,
             header_bytes: 16 * 1024,
             body_bytes: 4 * 1024 * 1024,
             request_timeout: Duration::from_secs(30),

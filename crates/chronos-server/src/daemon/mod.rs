@@ -4,11 +4,13 @@ mod config;
 mod gate;
 mod guard;
 mod listener;
+mod notify;
 mod probes;
 mod routes;
 mod store;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chronos_engine::{SchedulerError, SchedulerService};
@@ -64,6 +66,14 @@ pub enum Error {
     /// The key of secrets cannot be used.
     #[error(transparent)]
     Key(#[from] KeyFileError),
+    /// The secret that signs notices cannot be used.
+    #[error("notify_signing_secret_file: cannot use {}: {problem}", .path.display())]
+    SigningSecret {
+        /// The file that was to hold it.
+        path: PathBuf,
+        /// What is wrong with it; never what it holds.
+        problem: String,
+    },
     /// The program was put together wrongly.
     #[error("the reflection service cannot read its contract: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -85,10 +95,11 @@ impl Daemon {
     /// Opens the store, lets `register` add this program's own jobs, starts the scheduler and answers.
     /// Whatever can be refused is refused before anything runs.
     pub async fn start(
-        config: ServeConfig,
+        mut config: ServeConfig,
         register: impl AsyncFnOnce(&SchedulerService) -> Result<(), SchedulerError>,
     ) -> Result<Self, Error> {
         config.validate()?;
+        notify::sign(&mut config)?;
         let opened = store::open(&config).await?;
         let (scheduler, store) = (config.scheduler.clone(), opened.store.clone());
         let service = SchedulerService::with_store(scheduler, store, opened.clock.clone())?;

@@ -52,7 +52,7 @@ pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
         own.cloned(),
         auth.clone(),
         closing.clone(),
-        limits.watchers,
+        (limits.watchers, limits.watchers_per_account),
     );
     let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
     let reflection =

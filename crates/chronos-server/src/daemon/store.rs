@@ -38,6 +38,7 @@ pub(super) async fn open(config: &ServeConfig) -> Result<Opened, Error> {
     }
     let own = Arc::new(open_own(config)?);
     info!(store = %config.store, "Store opened");
+    own.notify_on(config.scheduler.notify.as_ref().map(|notify| notify.on));
     let orphans = own.reap_orphans(clock.now()).await.map_err(Error::Store)?;
     if !orphans.is_empty() {
         warn!(runs = orphans.len(), "Runs ended that a process before this one left");

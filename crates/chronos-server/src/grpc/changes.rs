@@ -48,6 +48,10 @@ impl Observer for Changes {
         }
     }
 
+    fn told(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        self.ended(ended);
+    }
+
     fn lost(&self, spec: &JobSpec) {
         self.tell(spec.id);
     }

@@ -4,6 +4,7 @@ mod backup;
 mod changes;
 mod convert;
 mod page;
+mod places;
 mod refusal;
 mod scheduler;
 mod service;

@@ -4,6 +4,8 @@ use chronos_core::store;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
+use crate::quotas::{Excess, NotMade, Of};
+
 /// What is wrong with one field of a request, and what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -37,6 +39,32 @@ impl From<Refusal> for Status {
     }
 }
 
+/// The status that tells a caller which quota stands in the way.
+impl From<Excess> for Status {
+    fn from(excess: Excess) -> Self {
+        let Excess { quota, of, problem, .. } = excess;
+        let field = match of {
+            Of::Cron => "spec.schedule.cron.expression",
+            Of::Interval => "spec.schedule.interval.seconds",
+            Of::Payload => "spec.target.http.body",
+            Of::Jobs | Of::Requests(_) => {
+                let details = ErrorDetails::with_quota_failure_violation(quota, &problem);
+                return Self::with_error_details(Code::ResourceExhausted, problem, details);
+            }
+        };
+        Refusal::of(field, problem).into()
+    }
+}
+
+impl From<NotMade> for Status {
+    fn from(why: NotMade) -> Self {
+        match why {
+            NotMade::Excess(excess) => excess.into(),
+            NotMade::Store(error) => status(error),
+        }
+    }
+}
+
 /// The status that tells a caller what to do about a store's error.
 pub(crate) fn status(error: store::Error) -> Status {
     use store::Error;
@@ -53,6 +81,7 @@ pub(crate) fn status(error: store::Error) -> Status {
         | Error::Overlap(_)
         | Error::RequestReused
         | Error::NotDeadLetter(_) => Code::FailedPrecondition,
+        Error::TooManyJobs(_) => Code::ResourceExhausted,
         Error::LeaseLost(_) | Error::VersionConflict { .. } => Code::Aborted,
         Error::Unavailable(_) => Code::Unavailable,
         Error::Corrupt(_) => Code::DataLoss,
@@ -78,6 +107,8 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::Priority { .. } => "spec.priority",
         Error::MaxRetry { .. } => "spec.max_retry",
         Error::Http { .. } => "spec.target.http",
+        Error::Notify { field: "overdue_after", .. } => "spec.notify.overdue_after",
+        Error::Notify { .. } => "spec.notify",
         Error::ZeroDuration { field: "max_execution_time" } => "spec.max_execution_time",
         Error::ZeroDuration { .. } => "spec.retry_base",
     }
@@ -101,6 +132,7 @@ mod tests {
             (Error::NoSuchPolicy(PolicyId::from_bytes([3; 16])), Code::InvalidArgument),
             (Error::PolicyInUse(vec!["a".into()]), Code::FailedPrecondition),
             (Error::Overlap("a".into()), Code::FailedPrecondition),
+            (Error::TooManyJobs(3), Code::ResourceExhausted),
             (Error::RequestReused, Code::FailedPrecondition),
             (Error::NotDeadLetter(execution), Code::FailedPrecondition),
             (Error::LeaseLost(execution), Code::Aborted),

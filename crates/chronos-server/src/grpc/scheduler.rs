@@ -6,11 +6,11 @@ use chronos_core::store::{Error, JobFilter};
 use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp};
 use chronos_engine::SchedulerService;
 use chronos_store::EmbeddedStore;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use super::convert::job::{self, Activity};
+use super::places::Places;
 use super::refusal::{Refusal, status};
 use super::{Changes, page, watch};
 use crate::auth::{Auth, Caller, LOCAL};
@@ -35,11 +35,11 @@ pub(crate) struct Scheduler {
     pub(super) auth: Arc<Auth>,
     /// Cancelled when streams must end.
     closing: CancellationToken,
-    places: Arc<Semaphore>,
+    places: Places,
 }
 
 impl Scheduler {
-    /// `watchers` is how many streams may be open at once.
+    /// `watchers` is how many streams may be open at once, in all and for one account.
     pub(crate) fn new(
         service: Arc<SchedulerService>,
         changes: Changes,
@@ -47,7 +47,7 @@ impl Scheduler {
         copied: Option<Arc<EmbeddedStore>>,
         auth: Arc<Auth>,
         closing: CancellationToken,
-        watchers: usize,
+        (watchers, per_account): (usize, usize),
     ) -> Self {
         Self {
             service,
@@ -56,7 +56,7 @@ impl Scheduler {
             copied,
             auth,
             closing,
-            places: Arc::new(Semaphore::new(watchers)),
+            places: Places::new(watchers, per_account),
         }
     }
 
@@ -188,15 +188,12 @@ impl Scheduler {
     }
 
     /// A watcher's place and its hints, which begin before it looks for the first time.
-    pub(super) fn source(&self) -> Result<watch::Source, Status> {
-        let place = self.places.clone().try_acquire_owned().map_err(|_| {
-            Status::resource_exhausted("too many streams are open; close one or try again later")
-        })?;
+    pub(super) fn source(&self, caller: &Caller) -> Result<watch::Source, Status> {
         Ok(watch::Source {
             store: self.service.store().clone(),
             changes: self.changes.listen(),
             closing: self.closing.clone(),
-            place,
+            place: self.places.take(caller)?,
         })
     }
 }

@@ -45,12 +45,14 @@ impl Contract for Scheduler {
 
     async fn create_job(&self, request: Request<CreateJobRequest>) -> Answer<Job> {
         let (now, trace) = (self.now(), trace(request.metadata()));
-        let owner = caller(&request)?.owner;
+        let caller = caller(&request)?;
         let id = self.service.new_job_id();
         let spec = self.defaults().read_message(request.into_inner().spec, (id, None), now)?;
-        let spec = JobSpec { owner, trace, ..spec };
-        let job = self.service.store().create_job(spec, now).await.map_err(status)?;
+        let spec = JobSpec { owner: caller.owner.clone(), trace, ..spec };
+        let store = self.service.store();
+        self.auth.quotas().make(&caller, store.as_ref(), (spec, None), now).await?;
         self.metrics.job_created();
+        let job = store.job(id).await.map_err(status)?;
         Ok(Response::new(self.told(&job).await?))
     }
 
@@ -59,6 +61,7 @@ impl Contract for Scheduler {
         let UpdateJobRequest { job, spec, expected_version } = request.into_inner();
         let known = self.find(&caller, "job", &job).await?.spec;
         let asked = self.defaults().read_message(spec, (known.id, Some(&known)), self.now())?;
+        self.auth.quotas().check(&caller, &asked, Some(&known))?;
         let expected = (expected_version > 0).then_some(expected_version);
         let edit = Change::Edit(Box::new(keeping_phase(asked, &known)));
         let job = self.service.amend_job(known.id, edit, expected).await.map_err(status)?;
@@ -159,7 +162,7 @@ impl Contract for Scheduler {
     ) -> Answer<Self::WatchExecutionsStream> {
         let caller = caller(&request)?;
         // Hints are kept from before the first look, so that nothing falls between the two.
-        let source = self.source()?;
+        let source = self.source(&caller)?;
         let subject = match request.into_inner().of {
             None => return Err(Refusal::missing("of", "job or execution").into()),
             Some(Of::Job(job)) => Subject::job(self.find(&caller, "job", &job).await?.spec.id),
@@ -168,7 +171,8 @@ impl Contract for Scheduler {
             }
         };
         let revoked = self.auth.clone().until_revoked(caller);
-        Ok(Response::new(watch::until(watch::stream(source, subject), revoked).boxed()))
+        let changes = watch::stream(source, subject).await;
+        Ok(Response::new(watch::until(changes, revoked).boxed()))
     }
 
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;

@@ -14,11 +14,12 @@ use chronos_core::execution::Running;
 use chronos_core::store::{self, Error, Store};
 use chronos_core::{Execution, ExecutionId, JobId, Timestamp};
 use futures::{Stream, StreamExt};
-use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use tokio::sync::broadcast;
 use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
+use super::places::Place;
 use super::refusal::status;
 use crate::proto;
 
@@ -38,17 +39,19 @@ pub(super) struct Source {
     pub(super) closing: CancellationToken,
     /// The watcher's place among all.
     #[expect(dead_code, reason = "it is given back when the stream ends")]
-    pub(super) place: OwnedSemaphorePermit,
+    pub(super) place: Place,
 }
 
-/// The stream of a subject's changes.
-pub(super) fn stream(
+/// The stream of a subject's changes. It is looked at before there is a stream, so that whoever has one
+/// is told of everything that ends from then on.
+pub(super) async fn stream(
     source: Source,
     subject: Subject,
 ) -> impl Stream<Item = Result<proto::Execution, Status>> + Send {
     let mut pace = tokio::time::interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let watch = Watch { source, subject, pace, ready: VecDeque::new(), end: End::NotYet };
+    let mut watch = Watch { source, subject, pace, ready: VecDeque::new(), end: End::NotYet };
+    watch.look().await;
     futures::stream::unfold(watch, async |mut watch| {
         let next = watch.next().await?;
         Some((next, watch))
@@ -111,13 +114,6 @@ impl Subject {
     pub(super) fn execution(execution: &Execution) -> Self {
         Self::Execution { job: execution.job, id: execution.id, seen: None }
     }
-
-    fn is_new(&self) -> bool {
-        match self {
-            Self::Job { seen, .. } => seen.is_none(),
-            Self::Execution { seen, .. } => seen.is_none(),
-        }
-    }
 }
 
 /// What makes an execution look different; a heartbeat does not.
@@ -162,10 +158,6 @@ impl Watch {
     }
 
     async fn look_again(&mut self) {
-        if self.subject.is_new() {
-            self.look().await;
-            return;
-        }
         let closing = self.source.closing.clone();
         tokio::select! {
             biased;
@@ -230,7 +222,7 @@ async fn look_at_execution(
         }
         // The step that ends an attempt queues the next one, so one that is not there never comes.
         let attempt = current.attempt.saturating_add(1);
-        let next = ExecutionId::of(current.job, current.slot, current.trigger, attempt);
+        let next = ExecutionId::of(current.job, current.slot, &current.trigger, attempt);
         current = match store.execution(next).await {
             Err(Error::NoSuchExecution(_)) => return Ok(Look { changed, over: true }),
             found => found?,

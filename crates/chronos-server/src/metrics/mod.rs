@@ -5,6 +5,7 @@
 //! not make the number of series grow.
 
 mod jobs;
+mod notices;
 mod runs;
 mod spans;
 
@@ -23,6 +24,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 pub use jobs::MAX_JOBS;
+use notices::Notices;
 pub use runs::Figures;
 use runs::Runs;
 pub use spans::Spans;
@@ -41,6 +43,7 @@ pub struct Metrics {
     /// By how many microseconds this machine's clock is ahead of the one that nodes share.
     skew: OnceLock<Arc<AtomicI64>>,
     runs: Runs,
+    notices: Notices,
 }
 
 impl Default for Metrics {
@@ -65,7 +68,8 @@ impl Metrics {
         let help = "Whether this node takes on no work, because its clock is wrong";
         registry.register("braked", help, braked.clone());
         let runs = Runs::register(&mut registry);
-        Self { registry, created, braked, skew: OnceLock::new(), runs }
+        let notices = Notices::register(&mut registry);
+        Self { registry, created, braked, skew: OnceLock::new(), runs, notices }
     }
 
     /// Counts a job that somebody created.
@@ -143,6 +147,10 @@ impl Observer for Metrics {
 
     fn ended(&self, ended: &[(Arc<JobSpec>, Execution)]) {
         self.runs.ended(ended);
+    }
+
+    fn told(&self, ended: &[(Arc<JobSpec>, Execution)]) {
+        self.notices.told(ended);
     }
 
     fn lost(&self, spec: &JobSpec) {

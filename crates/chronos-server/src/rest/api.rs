@@ -7,7 +7,7 @@ use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chronos_core::plan::Change;
-use chronos_core::store::{Error, Request, Store};
+use chronos_core::store::{Done, Error, Store};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
@@ -19,6 +19,7 @@ use crate::defaults::Defaults;
 use crate::grpc::Changes;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::quotas::Asked;
 
 /// Says that a request was done before, and this is what it made then.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -92,24 +93,33 @@ impl Api {
         }
     }
 
-    /// Stores a new job; gives back its id, and whether the same request made it before.
+    /// Stores a new job of the caller; gives back its id, and whether the same request made it before.
     pub(super) async fn create(
         &self,
-        spec: JobSpec,
-        request: Option<Request>,
+        caller: &Caller,
+        asked: Asked,
         now: Timestamp,
-    ) -> Result<(JobId, bool), Error> {
-        let (id, again) = match request {
-            None => (self.store().create_job(spec, now).await?.spec.id, false),
-            Some(request) => {
-                let done = self.store().create_job_once(spec, request, now).await?;
-                (done.made, done.again)
-            }
-        };
-        if !again {
+    ) -> Result<(JobId, bool), Problem> {
+        let made = self.auth.quotas().make(caller, self.store(), asked, now).await?;
+        Ok(self.count(made))
+    }
+
+    /// Stores many new jobs of the caller, each by itself.
+    pub(super) async fn create_all(
+        &self,
+        caller: &Caller,
+        asked: Vec<Asked>,
+        now: Timestamp,
+    ) -> Result<Vec<Result<(JobId, bool), Problem>>, Problem> {
+        let made = self.auth.quotas().make_all(caller, self.store(), asked, now).await?;
+        Ok(made.into_iter().map(|made| Ok(self.count(made?))).collect())
+    }
+
+    fn count(&self, done: Done<JobId>) -> (JobId, bool) {
+        if !done.again {
             self.metrics.job_created();
         }
-        Ok((id, again))
+        (done.made, done.again)
     }
 
     /// Changes the caller's job.

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::api::{Api, json, made};
 use super::auth::never_kept;
 use super::body::Body;
+use super::document::WhyNot;
 use super::page::Page;
 use super::query::Id;
 use super::wire::Errors;
@@ -30,8 +31,7 @@ pub(super) struct Keys {
 #[utoipa::path(get, path = "/api-keys", tag = "auth",
     responses(
         (status = 200, description = "The keys", body = Keys),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn list(State(api): State<Api>, caller: Caller) -> Result<Response, Problem> {
     let keys = api.auth.accounts().keys_of(user(&caller)?).await?;
     let items: Vec<Key> = keys.iter().map(Key::from).collect();
@@ -42,7 +42,7 @@ pub(super) async fn list(State(api): State<Api>, caller: Caller) -> Result<Respo
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "nightly build", "scopes": ["read", "write"]}))]
-pub(super) struct Asked {
+pub(super) struct NewApiKey {
     /// What people call it.
     #[schema(min_length = 1, max_length = 100)]
     name: String,
@@ -64,15 +64,14 @@ pub(super) struct Made {
 }
 
 /// Makes an API key, which takes a login: no key makes another.
-#[utoipa::path(post, path = "/api-keys", tag = "auth", request_body = Asked,
+#[utoipa::path(post, path = "/api-keys", tag = "auth", request_body = NewApiKey,
     responses(
         (status = 201, description = "The key", body = Made),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
     caller: Caller,
-    body: Body<Asked>,
+    body: Body<NewApiKey>,
 ) -> Result<Response, Problem> {
     let new = read(body.value, api.auth.now()).map_err(Problem::invalid)?;
     let (key, shown) = api.auth.create_key(&caller, new).await?;
@@ -80,9 +79,9 @@ pub(super) async fn create(
     Ok(made(never_kept(json(&told)), &format!("/api-keys/{}", key.id), false))
 }
 
-fn read(asked: Asked, now: Timestamp) -> Result<NewKey, Vec<FieldError>> {
+fn read(asked: NewApiKey, now: Timestamp) -> Result<NewKey, Vec<FieldError>> {
     let mut errors = Errors::default();
-    let Asked { name, scopes, expires_at } = asked;
+    let NewApiKey { name, scopes, expires_at } = asked;
     let length = name.chars().count();
     let most = ApiKey::LONGEST_NAME;
     if !(1..=most).contains(&length) || name.chars().any(char::is_control) {
@@ -106,8 +105,7 @@ fn read(asked: Asked, now: Timestamp) -> Result<NewKey, Vec<FieldError>> {
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 204, description = "The key is good for nothing"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn revoke(
     State(api): State<Api>,
     caller: Caller,

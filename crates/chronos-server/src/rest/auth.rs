@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::api::{Api, json, made};
 use super::body::{Body, Maybe};
+use super::document::WhyNot;
 use super::wire::account::{Credentials, Login, User};
 use crate::auth::{Caller, Peer, Proof, Tokens};
 use crate::problem::Problem;
@@ -21,8 +22,7 @@ use crate::problem::Problem;
             content_type = "application/problem+json"),
         (status = 409, description = "The name is taken", body = Problem,
             content_type = "application/problem+json"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn signup(
     State(api): State<Api>,
     Extension(peer): Extension<Peer>,
@@ -42,8 +42,7 @@ pub(super) async fn signup(
             content_type = "application/problem+json"),
         (status = 429, description = "There were too many attempts", body = Problem,
             content_type = "application/problem+json", headers(("Retry-After" = u64))),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn login(
     State(api): State<Api>,
     Extension(peer): Extension<Peer>,
@@ -66,8 +65,7 @@ pub(super) struct Refresh {
         (status = 200, description = "What to get in with next", body = Login),
         (status = 401, description = "The session is over", body = Problem,
             content_type = "application/problem+json"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn refresh(
     State(api): State<Api>,
     Extension(peer): Extension<Peer>,
@@ -88,8 +86,7 @@ pub(super) struct Logout {
 #[utoipa::path(post, path = "/auth/logout", tag = "auth", request_body = Option<Logout>,
     responses(
         (status = 204, description = "The session is over"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn logout(
     State(api): State<Api>,
     caller: Caller,
@@ -123,8 +120,7 @@ pub(super) struct NewPassword {
 #[utoipa::path(post, path = "/auth/password", tag = "auth", request_body = NewPassword,
     responses(
         (status = 200, description = "What to get in with from now on", body = Login),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn password(
     State(api): State<Api>,
     Extension(peer): Extension<Peer>,
@@ -157,8 +153,7 @@ pub(super) struct Me {
 #[utoipa::path(get, path = "/auth/me", tag = "auth",
     responses(
         (status = 200, description = "Whoever asks", body = Me),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn me(State(api): State<Api>, caller: Caller) -> Result<Response, Problem> {
     let user = match caller.id() {
         None => None,

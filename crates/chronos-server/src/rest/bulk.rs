@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chronos_core::store;
+use chronos_core::{JobId, Timestamp, store};
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -14,11 +14,13 @@ use utoipa::ToSchema;
 
 use super::api::Api;
 use super::body::check_type;
+use super::document::WhyNot;
 use super::strict;
 use super::wire::spec::{NewJob, Recurs};
 use super::{idempotency, lines};
 use crate::auth::Caller;
 use crate::problem::Problem;
+use crate::quotas::Asked;
 
 /// Jobs of one request.
 const MAX_LINES: usize = 10_000;
@@ -28,8 +30,10 @@ pub(crate) const MAX_BODY: usize = 32 * 1024 * 1024;
 const MAX_LINE: usize = 256 * 1024;
 /// How long the next part of a body may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Jobs that are stored at once, so that they share the wait for the disk.
-const AT_ONCE: usize = 128;
+/// Jobs that are stored at once, so that they share the wait for the disk, and how many times as many are
+/// under way: while some are stored, others are read.
+const AT_ONCE: usize = 250;
+const CHUNKS: usize = 2;
 const NDJSON: &str = "application/x-ndjson";
 
 /// What became of a line.
@@ -58,8 +62,7 @@ pub(super) struct LineAnswer {
         example = json!("{\"target\":{\"type\":\"http\",\"url\":\"https://example.com/a\"}}")),
     responses(
         (status = 200, description = "A line for each", body = LineAnswer, content_type = "application/x-ndjson"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
     caller: Caller,
@@ -70,15 +73,16 @@ pub(super) async fn create(
     // Each answer is a few hundred bytes, so that all of them are a few megabytes at most; they are not
     // sent before the end, because many clients read nothing before they have sent everything.
     let answers = lines
-        .map_ok(|(line, bytes)| {
-            let (api, caller) = (&api, &caller);
-            async move { Ok(make(api, caller, line, &bytes).await) }
-        })
-        .try_buffered(AT_ONCE)
-        .try_fold(String::new(), |mut answers, answer| async move {
-            answers.push_str(&serde_json::to_string(&answer).unwrap_or_default());
-            answers.push('\n');
-            Ok(answers)
+        .try_chunks(AT_ONCE)
+        .map_err(|broken| broken.1)
+        .map_ok(|lines| make_all(&api, &caller, lines))
+        .try_buffered(CHUNKS)
+        .try_fold(String::new(), |mut told, answers| async move {
+            for answer in answers {
+                told.push_str(&serde_json::to_string(&answer).unwrap_or_default());
+                told.push('\n');
+            }
+            Ok(told)
         });
     let answers = answers.await?;
     Ok(([(header::CONTENT_TYPE, NDJSON)], answers).into_response())
@@ -109,20 +113,55 @@ fn numbered(body: Body) -> impl Stream<Item = Result<(usize, Bytes), Problem>> {
     )
 }
 
-/// Makes the job of one line.
-async fn make(api: &Api, caller: &Caller, line: usize, bytes: &[u8]) -> LineAnswer {
-    match try_make(api, caller, bytes).await {
-        Ok((id, again)) => {
-            let status = if again { StatusCode::OK } else { StatusCode::CREATED };
-            LineAnswer { line, status: status.as_u16(), id: Some(id), problem: None }
-        }
+/// Makes the jobs of some lines.
+async fn make_all(
+    api: &Api,
+    caller: &Caller,
+    lines: Vec<(usize, Bytes)>,
+) -> Result<Vec<LineAnswer>, Problem> {
+    let now = api.now();
+    let (mut answers, mut asked) = (Vec::with_capacity(lines.len()), Vec::new());
+    for (line, bytes) in lines {
+        answers.push((line, read(api, caller, &bytes, now).map(|job| asked.push(job))));
+    }
+    if api.gate.phase() != crate::daemon::Phase::Ready {
+        let detail = "the server shuts down; send this line again";
+        let late = || Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
+        return Ok(answers.into_iter().map(|(line, _)| LineAnswer::new(line, late())).collect());
+    }
+    // What one failure of the store keeps from being made, it keeps from being made for each.
+    let made = api.create_all(caller, asked, now).await;
+    let mut made = match made {
+        Ok(made) => made.into_iter(),
         Err(problem) => {
-            LineAnswer { line, status: problem.status().as_u16(), id: None, problem: Some(problem) }
+            let failed = |read: Result<(), Problem>| read.and(Err(problem.clone()));
+            let answers = answers.into_iter();
+            return Ok(answers.map(|(line, read)| LineAnswer::new(line, failed(read))).collect());
+        }
+    };
+    let lost = || Err(store::Error::Unavailable("the store did not answer".into()).into());
+    let answer = |(line, read): (usize, Result<(), Problem>)| {
+        LineAnswer::new(line, read.and_then(|()| made.next().unwrap_or_else(lost)))
+    };
+    Ok(answers.into_iter().map(answer).collect())
+}
+
+impl LineAnswer {
+    fn new(line: usize, made: Result<(JobId, bool), Problem>) -> Self {
+        match made {
+            Ok((id, again)) => {
+                let status = if again { StatusCode::OK } else { StatusCode::CREATED };
+                Self { line, status: status.as_u16(), id: Some(id.to_string()), problem: None }
+            }
+            Err(problem) => {
+                Self { line, status: problem.status().as_u16(), id: None, problem: Some(problem) }
+            }
         }
     }
 }
 
-async fn try_make(api: &Api, caller: &Caller, bytes: &[u8]) -> Result<(String, bool), Problem> {
+/// The job that a line asks for.
+fn read(api: &Api, caller: &Caller, bytes: &[u8], now: Timestamp) -> Result<Asked, Problem> {
     let mut fields: std::collections::BTreeMap<String, Box<RawValue>> = strict::read(bytes)?;
     let key = fields.remove("idempotency_key");
     let key = key.map(|key| strict::read::<Option<String>>(key.get().as_bytes())).transpose()?;
@@ -133,14 +172,8 @@ async fn try_make(api: &Api, caller: &Caller, bytes: &[u8]) -> Result<(String, b
     });
     let rest = serde_json::to_vec(&fields).unwrap_or_default();
     let asked: NewJob = strict::read(&rest)?;
-    let (now, id) = (api.now(), api.service.new_job_id());
+    let id = api.service.new_job_id();
     let spec =
         api.defaults().read_json(asked, Recurs::Either, (id, &caller.owner), (None, None), now);
-    let spec = spec.map_err(Problem::invalid)?;
-    if api.gate.phase() != crate::daemon::Phase::Ready {
-        let detail = "the server shuts down; send this line again";
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
-    }
-    let (id, again) = api.create(spec, request, now).await?;
-    Ok((id.to_string(), again))
+    Ok((spec.map_err(Problem::invalid)?, request))
 }

@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 use super::api::{Api, json};
 use super::body::Body;
 use super::cursor;
-use super::page::{self, ExecutionPage};
+use super::document::WhyNot;
+use super::page::{self, ExecutionPage, Paged};
 use super::query::Query;
 use super::wire::execution::Execution;
 use crate::auth::Caller;
@@ -24,13 +25,11 @@ const BATCH: usize = 100;
 
 /// Lists executions whose slot failed for good, newest first.
 #[utoipa::path(get, path = "/dead-letters", tag = "dead letters",
-    params(("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 if left out"),
-        ("cursor" = Option<String>, Query, description = "next_cursor of the page before"),
+    params(Paged,
         ("job_id" = Option<String>, Query, format = "uuid", description = "Those of one job")),
     responses(
         (status = 200, description = "Some of them", body = ExecutionPage),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn list(
     State(api): State<Api>,
     caller: Caller,
@@ -132,8 +131,7 @@ pub(super) struct Refused {
 #[utoipa::path(post, path = "/dead-letters/redrive", tag = "dead letters", request_body = Redrive,
     responses(
         (status = 200, description = "What became of them", body = Outcome),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn redrive(
     State(api): State<Api>,
     caller: Caller,

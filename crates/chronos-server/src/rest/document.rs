@@ -3,13 +3,14 @@
 use axum::Router;
 use axum::response::Response;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::{Modify, OpenApi};
+use utoipa::{IntoResponses, Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::api::{Api, json};
 use super::{bulk, routes as all_routes};
+use crate::problem::Problem;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -34,6 +35,12 @@ use super::{bulk, routes as all_routes};
     security(("token" = [])),
 )]
 struct Document;
+
+/// What every route answers that does not do what was asked for.
+#[derive(IntoResponses)]
+#[response(status = "4XX", description = "Why not", content_type = "application/problem+json")]
+#[expect(dead_code, reason = "it only tells the document what a refusal looks like")]
+pub(super) struct WhyNot(Problem);
 
 /// How whoever asks says who it is.
 struct Identity;

@@ -7,7 +7,8 @@ use chronos_core::{ExecutionId, JobId};
 
 use super::api::{Api, json};
 use super::cursor;
-use super::page::{self, ExecutionPage};
+use super::document::WhyNot;
+use super::page::{self, ExecutionPage, Paged};
 use super::query::{Id, Query};
 use super::wire::execution::Execution;
 use crate::auth::Caller;
@@ -16,12 +17,10 @@ use crate::problem::Problem;
 /// Lists a job's executions and skipped slots, newest first.
 #[utoipa::path(get, path = "/jobs/{id}/executions", tag = "executions",
     params(("id" = String, Path, format = "uuid"),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 if left out"),
-        ("cursor" = Option<String>, Query, description = "next_cursor of the page before")),
+        Paged),
     responses(
         (status = 200, description = "Some of them", body = ExecutionPage),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn list(
     State(api): State<Api>,
     caller: Caller,
@@ -46,8 +45,7 @@ pub(super) async fn list(
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 200, description = "The execution", body = Execution),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn get(
     State(api): State<Api>,
     caller: Caller,
@@ -62,8 +60,7 @@ pub(super) async fn get(
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 200, description = "The execution", body = Execution),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn cancel(
     State(api): State<Api>,
     caller: Caller,

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::api::{Api, made, made_execution};
 use super::body::{Body, Maybe};
+use super::document::WhyNot;
 use super::idempotency::Key;
 use super::patch;
 use super::query::{Id, Query};
@@ -33,8 +34,7 @@ const MAX_NOTE: usize = 1_000;
         (status = 201, description = "The job", body = Job,
             headers(("Location" = String), ("ETag" = String))),
         (status = 200, description = "The job that the same request made before", body = Job),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
     caller: Caller,
@@ -53,8 +53,7 @@ pub(super) async fn create(
         (status = 201, description = "The job", body = Job,
             headers(("Location" = String), ("ETag" = String))),
         (status = 200, description = "The job that the same request made before", body = Job),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn create_recurring(
     State(api): State<Api>,
     caller: Caller,
@@ -75,7 +74,7 @@ async fn make(
     let request = key.request(caller, &body.bytes);
     let spec = api.defaults().read_json(body.value, recurs, (id, &caller.owner), (None, None), now);
     let spec = JobSpec { trace, ..spec.map_err(Problem::invalid)? };
-    let (id, again) = api.create(spec, request, now).await?;
+    let (id, again) = api.create(caller, (spec, request), now).await?;
     let job = api.job(caller, id).await.map_err(|problem| match problem.status() {
         StatusCode::NOT_FOUND if again => gone(&format!("the job {id} that this request made")),
         _ => problem,
@@ -92,8 +91,7 @@ fn gone(what: &str) -> Problem {
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 200, description = "The job", body = Job, headers(("ETag" = String))),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn get(
     State(api): State<Api>,
     caller: Caller,
@@ -116,8 +114,7 @@ pub(super) async fn get(
         (status = 200, description = "The job", body = Job, headers(("ETag" = String))),
         (status = 412, description = "Somebody else changed it meanwhile", body = Problem,
             content_type = "application/problem+json"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn change(
     State(api): State<Api>,
     caller: Caller,
@@ -167,8 +164,7 @@ fn if_match(headers: &HeaderMap, current: u64) -> Result<Option<u64>, Problem> {
     responses(
         (status = 200, description = "The job, switched off", body = Job),
         (status = 204, description = "The job is no longer there"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn delete(
     State(api): State<Api>,
     caller: Caller,
@@ -191,8 +187,7 @@ pub(super) async fn delete(
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 200, description = "The job, switched off", body = Job),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn cancel(
     State(api): State<Api>,
     caller: Caller,
@@ -216,8 +211,7 @@ pub(super) struct PauseNote {
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 200, description = "The job", body = Job),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn pause(
     State(api): State<Api>,
     caller: Caller,
@@ -240,8 +234,7 @@ pub(super) async fn pause(
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 200, description = "The job", body = Job),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn resume(
     State(api): State<Api>,
     caller: Caller,
@@ -265,8 +258,7 @@ pub(super) struct Nothing {}
     responses(
         (status = 201, description = "The run", body = Execution, headers(("Location" = String))),
         (status = 200, description = "The run that the same request made before", body = Execution),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn run(
     State(api): State<Api>,
     caller: Caller,
@@ -298,8 +290,7 @@ pub(super) async fn run(
         (status = 201, description = "The run", body = Execution, headers(("Location" = String))),
         (status = 409, description = "The job runs", body = Problem,
             content_type = "application/problem+json"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn retry(
     State(api): State<Api>,
     caller: Caller,
@@ -309,7 +300,7 @@ pub(super) async fn retry(
 ) -> Result<Response, Problem> {
     let job = api.job(&caller, id).await?;
     let live = api.store().live(&[id]).await?;
-    if live.iter().any(|live| live.running().is_some()) {
+    if live.iter().any(|live| live.running().is_some() && live.notice().is_none()) {
         let detail = format!("job \"{}\" runs; wait for its end or cancel the run", job.spec.name);
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }

@@ -10,7 +10,8 @@ use chronos_core::{Job, JobId};
 
 use super::api::Api;
 use super::cursor;
-use super::page::{self, JobPage};
+use super::document::WhyNot;
+use super::page::{self, JobPage, Paged};
 use super::query::Query;
 use super::wire::Errors;
 use crate::auth::Caller;
@@ -28,8 +29,7 @@ const PARAMETERS: &str = "limit, cursor, status, recurring, paused, name, tag, o
 /// for a while, and then by the next page.
 #[utoipa::path(get, path = "/jobs", tag = "jobs",
     params(
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 if left out"),
-        ("cursor" = Option<String>, Query, description = "next_cursor of the page before"),
+        Paged,
         ("status" = Option<String>, Query, description =
             "PENDING, RUNNING, RETRY_PENDING, SUCCESS, FAILED, DISABLED, or paused"),
         ("recurring" = Option<bool>, Query),
@@ -43,8 +43,7 @@ const PARAMETERS: &str = "limit, cursor, status, recurring, paused, name, tag, o
             description = "The next slot is before this instant")),
     responses(
         (status = 200, description = "Some of the jobs", body = JobPage),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn list(
     State(api): State<Api>,
     caller: Caller,

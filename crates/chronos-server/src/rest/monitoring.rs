@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::api::{Api, json};
+use super::document::WhyNot;
 use crate::auth::Caller;
 use crate::metrics::Figures;
 use crate::problem::Problem;
@@ -82,6 +83,7 @@ pub(super) struct Throughput {
 /// Tells figures about every job and execution; those of /metrics.
 #[utoipa::path(get, path = "/monitoring/jobs", tag = "monitoring",
     responses((status = 200, description = "The figures", body = JobFigures),
+        WhyNot,
         (status = "5XX", description = "Why not", body = Problem,
             content_type = "application/problem+json")))]
 pub(super) async fn jobs(State(api): State<Api>, _: Caller) -> Result<Response, Problem> {
@@ -165,6 +167,7 @@ pub(super) struct WorkerFigures {
 /// Tells which workers there are and how busy they are, as each of them said at its last heartbeat.
 #[utoipa::path(get, path = "/monitoring/workers", tag = "monitoring",
     responses((status = 200, description = "The workers", body = Workers),
+        WhyNot,
         (status = "5XX", description = "Why not", body = Problem,
             content_type = "application/problem+json")))]
 pub(super) async fn workers(State(api): State<Api>, _: Caller) -> Result<Response, Problem> {

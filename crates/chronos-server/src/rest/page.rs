@@ -4,13 +4,25 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::wire;
 use crate::problem::Problem;
 
 /// A page ends where it would grow past this.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Which part of a list is asked for.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it only tells the document what every list takes")]
+pub(super) struct Paged {
+    /// 100 if left out
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// `next_cursor` of the page before
+    cursor: Option<String>,
+}
 
 /// Some items of a list.
 #[derive(Debug, Serialize)]

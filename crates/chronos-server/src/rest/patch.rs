@@ -44,9 +44,10 @@ pub(super) async fn apply(
     if spec == *job.spec {
         return Ok(job);
     }
+    api.auth.quotas().check(caller, &spec, Some(&job.spec))?;
     if spec.target != job.spec.target {
         let live = api.store().live(&[id]).await?;
-        if live.iter().any(|live| live.running().is_some()) {
+        if live.iter().any(|live| live.running().is_some() && live.notice().is_none()) {
             let detail = format!("job \"{}\" runs; change its target when it does not", spec.name);
             return Err(Problem::new(StatusCode::CONFLICT, detail));
         }
@@ -76,8 +77,11 @@ fn merged(api: &Api, spec: &JobSpec, mut asked: Asked) -> Result<JobSpec, Proble
     let mut merged = base(spec);
     for (field, raw) in asked {
         let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-        let before = merged.remove(&field).unwrap_or_default();
-        let nested = matches!(field.as_str(), "schedule" | "target");
+        let mut before = merged.remove(&field).unwrap_or_default();
+        if field == "notify" {
+            forget_wait(&mut before, &value);
+        }
+        let nested = matches!(field.as_str(), "schedule" | "target" | "notify");
         merged.insert(field, if nested { merge(before, value) } else { value });
     }
     let is_http = merged.get("target").is_some_and(|target| target["type"] == "http");
@@ -104,6 +108,16 @@ fn base(spec: &JobSpec) -> Map<String, Value> {
     base.remove("payload");
     base.remove("payload_base64");
     base
+}
+
+/// How long a run may wait is said of those that are told of, so it goes when those do.
+fn forget_wait(before: &mut Value, patch: &Value) {
+    let on = patch["on"].as_array();
+    if let (Some(on), Some(before)) = (on, before.as_object_mut())
+        && !on.iter().any(|kind| kind == "overdue")
+    {
+        before.remove("overdue_after_seconds");
+    }
 }
 
 /// RFC 7396, but what changes its type says everything anew.

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::api::{Api, json};
 use super::body::Body;
+use super::document::WhyNot;
 use super::wire::Errors;
 use super::wire::schedule::{self, Schedule};
 use super::wire::spec::{field_error, quiet_hours};
@@ -78,8 +79,7 @@ impl From<PreviewRun> for Run {
 #[utoipa::path(post, path = "/schedules/preview", tag = "schedules", request_body = Draft,
     responses(
         (status = 200, description = "What it means", body = Preview),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn show(
     State(api): State<Api>,
     _: Caller,

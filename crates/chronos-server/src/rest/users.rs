@@ -10,9 +10,11 @@ use utoipa::ToSchema;
 
 use super::api::{Api, json, made};
 use super::body::Body;
+use super::cursor;
+use super::document::WhyNot;
+use super::page::{self, Paged};
 use super::query::{Id, Query};
 use super::wire::account::{NewUser, User, UserPatch};
-use super::{cursor, page};
 use crate::problem::Problem;
 
 /// Users, in the order in which they were made.
@@ -25,12 +27,10 @@ pub(super) struct UserPage {
 
 /// Lists users in the order in which they were made.
 #[utoipa::path(get, path = "/users", tag = "users",
-    params(("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 if left out"),
-        ("cursor" = Option<String>, Query, description = "next_cursor of the page before")),
+    params(Paged),
     responses(
         (status = 200, description = "Some of the users", body = UserPage),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn list(State(api): State<Api>, mut query: Query) -> Result<Response, Problem> {
     let (limit, asked) = (query.take("limit"), query.take("cursor"));
     let limit = cursor::limit(limit.as_deref())?;
@@ -48,8 +48,7 @@ pub(super) async fn list(State(api): State<Api>, mut query: Query) -> Result<Res
         (status = 201, description = "The user", body = User, headers(("Location" = String))),
         (status = 409, description = "The name is taken", body = Problem,
             content_type = "application/problem+json"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
     body: Body<NewUser>,
@@ -66,8 +65,7 @@ pub(super) async fn create(
     params(("id" = String, Path, format = "uuid")),
     responses(
         (status = 200, description = "The user", body = User),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn get(State(api): State<Api>, Id(id): Id<UserId>) -> Result<Response, Problem> {
     Ok(json(&User::from(&api.auth.accounts().user(id).await?)))
 }
@@ -80,8 +78,7 @@ pub(super) async fn get(State(api): State<Api>, Id(id): Id<UserId>) -> Result<Re
         (status = 200, description = "The user", body = User),
         (status = 409, description = "It is the last admin", body = Problem,
             content_type = "application/problem+json"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn change(
     State(api): State<Api>,
     Id(id): Id<UserId>,
@@ -100,8 +97,7 @@ pub(super) async fn change(
         (status = 204, description = "The user is no longer there"),
         (status = 409, description = "It is the last admin", body = Problem,
             content_type = "application/problem+json"),
-        (status = "4XX", description = "Why not", body = Problem,
-            content_type = "application/problem+json")))]
+        WhyNot))]
 pub(super) async fn delete(
     State(api): State<Api>,
     Id(id): Id<UserId>,

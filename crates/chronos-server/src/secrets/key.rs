@@ -132,6 +132,8 @@ fn bound_to(job: JobId, purpose: Purpose<'_>) -> Vec<u8> {
     let purpose = match purpose {
         Purpose::Header(name) => format!("header {}", name.to_ascii_lowercase()),
         Purpose::Signing => "signing".into(),
+        Purpose::NoticeHeader(name) => format!("notice header {}", name.to_ascii_lowercase()),
+        Purpose::NoticeSigning => "notice signing".into(),
     };
     format!("chronos {VERSION} {job} {purpose}").into_bytes()
 }
@@ -164,9 +166,12 @@ mod tests {
         assert_eq!(key.open(JOB, HEADER, &sealed), Ok("hunter2".into()));
         assert_eq!(key.open(JOB, Purpose::Header("AUTHORIZATION"), &sealed), Ok("hunter2".into()));
         let other = JobId::from_bytes([2; 16]);
-        for (job, purpose) in
-            [(other, HEADER), (JOB, Purpose::Header("X")), (JOB, Purpose::Signing)]
-        {
+        for (job, purpose) in [
+            (other, HEADER),
+            (JOB, Purpose::Header("X")),
+            (JOB, Purpose::Signing),
+            (JOB, Purpose::NoticeHeader("Authorization")),
+        ] {
             assert_eq!(key.open(job, purpose, &sealed), Err(KeyError::Damaged));
         }
     }

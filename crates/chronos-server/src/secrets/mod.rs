@@ -18,13 +18,33 @@ pub(crate) const MASK: &str = "********";
 /// What the secrets of a request are sealed with, and those that its job has.
 #[derive(Clone, Copy)]
 pub(crate) struct Safe<'a> {
-    pub(crate) keyring: Option<&'a dyn Keyring>,
-    pub(crate) job: JobId,
-    /// What the job asks for until now, if it is there.
-    pub(crate) before: Option<&'a JobSpec>,
+    keyring: Option<&'a dyn Keyring>,
+    job: JobId,
+    part: Part,
+    /// What is requested until now, if anything is.
+    before: Option<&'a Http>,
 }
 
-impl Safe<'_> {
+/// Which request of a job it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What its slots do.
+    Target,
+    /// Where notices about it go.
+    Webhook,
+}
+
+impl<'a> Safe<'a> {
+    /// The safe of this part of a job, which asks for this until now, if it is there.
+    pub(crate) fn new(
+        part: Part,
+        keyring: Option<&'a dyn Keyring>,
+        job: JobId,
+        before: Option<&'a JobSpec>,
+    ) -> Self {
+        Self { keyring, job, part, before: before.and_then(|spec| http_of(part, spec)) }
+    }
+
     /// The request with one more header. A secret that the mask stands for stays, unless the request
     /// goes elsewhere now: whoever may change a job must not have its secrets sent to themselves.
     pub(crate) fn header(
@@ -39,7 +59,7 @@ impl Safe<'_> {
         };
         if text == MASK {
             let has = |header: &&Header| header.name().eq_ignore_ascii_case(name);
-            let had = self.http().and_then(|before| before.headers().iter().find(has));
+            let had = self.before.and_then(|before| before.headers().iter().find(has));
             let Some(sealed) = had.and_then(|header| header.value().sealed()) else {
                 return Err(nothing_to_keep("headers", name));
             };
@@ -63,7 +83,7 @@ impl Safe<'_> {
             let sealed = self.seal("signing_secret", Purpose::Signing, secret)?;
             return Ok(http.signed_with_secret(sealed));
         }
-        let had = self.http().and_then(Http::signing).and_then(|value| value.sealed());
+        let had = self.before.and_then(Http::signing).and_then(|value| value.sealed());
         let sealed = had.ok_or_else(|| nothing_to_keep("signing_secret", "signing_secret"))?;
         if self.is_at_home(&http) { Ok(http.signed_with_secret(sealed.clone())) } else { Ok(http) }
     }
@@ -74,18 +94,19 @@ impl Safe<'_> {
         purpose: Purpose<'_>,
         secret: &str,
     ) -> Result<Sealed, Error> {
+        let purpose = match (self.part, purpose) {
+            (Part::Webhook, Purpose::Header(name)) => Purpose::NoticeHeader(name),
+            (Part::Webhook, Purpose::Signing) => Purpose::NoticeSigning,
+            (_, purpose) => purpose,
+        };
         let keyring = self.keyring.ok_or(KeyError::NoKey);
         let sealed = keyring.and_then(|keyring| keyring.seal(self.job, purpose, secret));
         sealed.map_err(|error| Error::Http { field, problem: error.to_string() })
     }
 
-    fn http(&self) -> Option<&Http> {
-        self.before.and_then(http_of)
-    }
-
     /// Whether the request goes where the job's requests went before.
     fn is_at_home(&self, http: &Http) -> bool {
-        self.http().is_some_and(|before| before.url().origin() == http.url().origin())
+        self.before.is_some_and(|before| before.url().origin() == http.url().origin())
     }
 }
 
@@ -95,19 +116,28 @@ fn nothing_to_keep(field: &'static str, name: &str) -> Error {
     Error::Http { field, problem }
 }
 
-fn http_of(spec: &JobSpec) -> Option<&Http> {
-    match &spec.target {
-        Target::Http(http) => Some(http),
-        Target::Handler { .. } => None,
+fn http_of(part: Part, spec: &JobSpec) -> Option<&Http> {
+    match (part, &spec.target) {
+        (Part::Target, Target::Http(http)) => Some(http),
+        (Part::Target, Target::Handler { .. }) => None,
+        (Part::Webhook, _) => spec.notify.as_ref()?.webhook.as_ref(),
     }
 }
 
-/// The secrets that a job lost because its requests go elsewhere now: headers, and `signing_secret`.
+/// The secrets that a job lost because its requests go elsewhere now: headers, and `signing_secret`; those
+/// of its webhook as `notify.signing_secret` and the like.
 pub(crate) fn dropped(before: &JobSpec, after: &JobSpec) -> Vec<String> {
-    let Some(before) = http_of(before) else {
+    let webhook = dropped_of(Part::Webhook, before, after);
+    let mut names = dropped_of(Part::Target, before, after);
+    names.extend(webhook.into_iter().map(|name| format!("notify.{name}")));
+    names
+}
+
+fn dropped_of(part: Part, before: &JobSpec, after: &JobSpec) -> Vec<String> {
+    let Some(before) = http_of(part, before) else {
         return Vec::new();
     };
-    let after = http_of(after).filter(|after| after.url().origin() != before.url().origin());
+    let after = http_of(part, after).filter(|after| after.url().origin() != before.url().origin());
     let Some(after) = after else {
         return Vec::new();
     };

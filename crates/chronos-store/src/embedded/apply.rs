@@ -2,7 +2,7 @@
 
 use chronos_core::audit::Decision;
 use chronos_core::execution::{CancelCause, SkipReason, State as Stage};
-use chronos_core::plan::{Plan, Withdrawal, follow_up};
+use chronos_core::plan::{Plan, Telling, Withdrawal, follow_up};
 use chronos_core::store::{Claim, Error, Result, Taker};
 use chronos_core::{Execution, ExecutionId, JobId};
 
@@ -47,6 +47,15 @@ impl Step<'_> {
         };
         execution.state = Stage::Skipped { reason: reason.clone(), at: self.now };
         self.put_past(&execution)
+    }
+
+    /// Queues a notice in the place of older ones.
+    pub(super) fn tell(&mut self, telling: Telling) -> Result<()> {
+        for id in telling.instead_of {
+            self.skip(id, &SkipReason::Superseded)?;
+        }
+        self.decide(telling.notice.job, telling.decision);
+        self.put_live(telling.notice)
     }
 
     pub(super) fn hold(&mut self, id: ExecutionId, held: bool) -> Result<()> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, Lease, Report, Running, State as Stage};
-use chronos_core::plan::{self, Ending};
+use chronos_core::plan::{self, Ending, Live, Overdue};
 use chronos_core::store::{Claim, Claimed, Error, Finish, Hold, Reaped, Renewal, Result, Terms};
 use chronos_core::{Execution, ExecutionId, JobId, JobSpec, Timestamp, WorkerId};
 use smallvec::SmallVec;
@@ -46,7 +46,7 @@ impl Step<'_> {
     ) -> Result<Claim> {
         let token = self.next_token();
         let lease = Lease { worker: worker.clone(), token, expires_at: self.now.after(lease) };
-        let deadline = spec.max_execution_time.map(|most| self.now.after(most));
+        let deadline = execution.limit(&spec).map(|most| self.now.after(most));
         execution.state = Stage::Running(Running { deadline, ..Running::begin(lease, self.now) });
         self.put_live(execution.clone())?;
         let hold = Hold { execution: execution.id, token };
@@ -110,7 +110,8 @@ impl Step<'_> {
             let siblings = desk.all_live().filter(|other| other.id != id);
             let siblings: SmallVec<[&Execution; 4]> = siblings.collect();
             let job = desk.file.as_ref().map(|file| &file.job);
-            plan::conclude(job, execution, &siblings, ending, report)
+            let live = Live { executions: &siblings, usual: self.state.usual, ..Live::default() };
+            plan::conclude(job, execution, &live, ending, report)
         });
         let concluded = concluded.ok_or(Error::LeaseLost(id))?;
         let job = concluded.ended.job;
@@ -118,6 +119,9 @@ impl Step<'_> {
         self.decide(job, concluded.decision);
         if let Some(again) = concluded.again {
             self.put_live(again)?;
+        }
+        if let Some(telling) = concluded.telling {
+            self.tell(telling)?;
         }
         if let Some(standing) = concluded.standing {
             self.open(job)?.job.standing = standing;
@@ -166,7 +170,35 @@ impl Step<'_> {
             }
         }
         let (ended, more) = self.end_all(expired, limit)?;
-        Ok(Reaped { ended, next: if more { Some(self.now) } else { next } })
+        let overdue = self.tell_overdue(limit)?;
+        let more = more || overdue.len() == limit;
+        let next = [next, self.state.index.next_overdue()].into_iter().flatten().min();
+        Ok(Reaped { ended, overdue, next: if more { Some(self.now) } else { next } })
+    }
+
+    /// Tells of up to `limit` executions that have not begun in time.
+    fn tell_overdue(&mut self, limit: usize) -> Result<Vec<Execution>> {
+        let mut told = Vec::new();
+        for id in self.state.index.overdue(self.now, limit) {
+            let now = self.now;
+            let Some(execution) = self.state.index.live(id).cloned() else {
+                continue;
+            };
+            let looked =
+                self.ask(execution.job, |job, live| plan::overdue(job, &execution, live, now));
+            match readable(looked)? {
+                Ok(Some(Overdue { execution, telling })) => {
+                    self.put_live(execution.clone())?;
+                    if let Some(telling) = telling {
+                        self.tell(telling)?;
+                        told.push(execution);
+                    }
+                }
+                // Of a job that cannot be read, or is gone, nobody is told.
+                Ok(None) | Err(_) => self.state.index.leave_overdue(&execution),
+            }
+        }
+        Ok(told)
     }
 
     /// Ends up to `limit` running executions as lost, whatever their leases say.

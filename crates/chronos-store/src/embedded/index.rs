@@ -10,7 +10,7 @@ use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Timestamp};
 use smallvec::SmallVec;
 
 use super::desk::{Desk, Desks, File, Home};
-use super::ready::Ready;
+use super::ready::{Overdue, Ready};
 use super::roll::{Card, Mark, Roll};
 
 /// Desks kept for jobs that are at rest; past this many the oldest are cleared, between two steps.
@@ -24,6 +24,7 @@ const AHEAD: usize = 1_024;
 pub(super) struct Index {
     due: BTreeSet<(Timestamp, JobId)>,
     ready: Ready,
+    overdue: Overdue,
     desks: Desks,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     pub(super) jobs: u64,
@@ -128,6 +129,21 @@ impl Index {
         self.ready.next()
     }
 
+    /// Up to `limit` executions that have not begun in time, those that are longest overdue first.
+    pub(super) fn overdue(&self, now: Timestamp, limit: usize) -> Vec<ExecutionId> {
+        self.overdue.until(now, limit)
+    }
+
+    /// Has nobody told of an execution until the next start.
+    pub(super) fn leave_overdue(&mut self, execution: &Execution) {
+        self.overdue.settle(Some(execution), None);
+    }
+
+    /// When an execution is overdue first.
+    pub(super) fn next_overdue(&self) -> Option<Timestamp> {
+        self.overdue.next()
+    }
+
     /// What is known of a job.
     pub(super) fn desk(&self, job: JobId) -> Option<&Desk> {
         self.desks.get(job)
@@ -147,6 +163,7 @@ impl Index {
         self.running += u64::from(execution.running().is_some());
         let (before, after) = self.desks.put(execution, home);
         self.ready.settle(before.as_ref(), after);
+        self.overdue.settle(before.as_ref(), after);
         self.running -= u64::from(before.is_some_and(|before| before.running().is_some()));
     }
 
@@ -154,6 +171,7 @@ impl Index {
     pub(super) fn take_live(&mut self, id: ExecutionId) -> Option<Home> {
         let (execution, home) = self.desks.take(id)?;
         self.ready.settle(Some(&execution), None);
+        self.overdue.settle(Some(&execution), None);
         self.running -= u64::from(execution.running().is_some());
         Some(home)
     }

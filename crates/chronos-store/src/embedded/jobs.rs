@@ -128,7 +128,11 @@ impl Step<'_> {
     }
 
     /// Asks the domain about a job and what surrounds it.
-    fn ask<T>(&mut self, id: JobId, question: impl FnOnce(&Job, &Live<'_>) -> T) -> Result<T> {
+    pub(super) fn ask<T>(
+        &mut self,
+        id: JobId,
+        question: impl FnOnce(&Job, &Live<'_>) -> T,
+    ) -> Result<T> {
         self.open(id)?;
         let index = &self.state.index;
         let job = index.desk(id).and_then(|desk| desk.file.as_ref()).map(|file| &file.job);
@@ -136,7 +140,7 @@ impl Step<'_> {
         let executions = index.live_of(id);
         let quiet_hours: Option<&QuietHours> =
             job.spec.quiet_hours.and_then(|policy| index.policies.get(&policy));
-        Ok(question(job, &Live { executions: &executions, quiet_hours }))
+        Ok(question(job, &Live { executions: &executions, quiet_hours, usual: self.state.usual }))
     }
 
     pub(super) fn fire_due(&mut self, limit: usize, taker: Option<&Taker>) -> Result<Fired> {

@@ -349,7 +349,7 @@ mod tests {
             let job = JobId::from_bytes(a);
             let slot = chronos_core::Timestamp::from_secs(at);
             let trigger = chronos_core::execution::Trigger::Schedule;
-            let execution = ExecutionId::of(job, slot, trigger, attempt);
+            let execution = ExecutionId::of(job, slot, &trigger, attempt);
             let (from, to) = tagged(execution);
             let key = Key::Tag(job).encode();
             prop_assert!(from.as_slice() <= &*key && &*key < to.as_slice());

@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use chronos_core::audit::AuditEvent;
 use chronos_core::execution::CancelCause;
+use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Done, Error, Finish, Fired, Hold, JobCounts, JobFilter,
-    JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
+    Claimed, Compacted, CompactionHook, Creation, Done, Error, Finish, Fired, Hold, JobCounts,
+    JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook,
+    Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
@@ -26,13 +28,16 @@ impl Store for EmbeddedStore {
         self.step(now, |step| step.create_job(spec)).await
     }
 
-    async fn create_job_once(
+    async fn create_jobs(
         &self,
-        spec: JobSpec,
-        request: Request,
+        creations: Vec<Creation>,
         now: Timestamp,
-    ) -> Result<Done<JobId>> {
-        self.step(now, |step| step.create_job_once(spec, request)).await
+    ) -> Result<Vec<Result<Done<JobId>>>> {
+        let mut answers = Vec::with_capacity(creations.len());
+        for part in Creation::apart(creations) {
+            answers.extend(self.step(now, |step| step.create_jobs(part)).await?);
+        }
+        Ok(answers)
     }
 
     async fn amend_job(
@@ -258,6 +263,10 @@ impl Store for EmbeddedStore {
 
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
         compaction::compact(self.kv.clone(), hook).await
+    }
+
+    fn notify_on(&self, usual: Option<Occasions>) {
+        self.lock().usual = usual;
     }
 
     fn watch(&self, hook: WakeHook) {

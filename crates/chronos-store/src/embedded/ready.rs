@@ -1,4 +1,5 @@
-//! The queue: executions that may be claimed, the most urgent first, and among equals the oldest.
+//! The queue: executions that may be claimed, the most urgent first, and among equals the oldest; and
+//! those that wait too long.
 
 use std::collections::BTreeSet;
 
@@ -38,6 +39,36 @@ impl Ready {
         }
         if let Some((level, entry)) = after {
             self.levels[level].insert(entry);
+        }
+    }
+}
+
+/// Executions that wait, each until it is overdue; only those that someone is to be told of.
+#[derive(Debug, Default)]
+pub(super) struct Overdue(BTreeSet<(Timestamp, ExecutionId)>);
+
+impl Overdue {
+    /// Up to `limit` executions that are overdue by now, the longest first.
+    pub(super) fn until(&self, now: Timestamp, limit: usize) -> Vec<ExecutionId> {
+        let overdue = self.0.iter().take_while(|(at, _)| *at <= now);
+        overdue.take(limit).map(|(_, id)| *id).collect()
+    }
+
+    /// When an execution is overdue first.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        self.0.first().map(|(at, _)| *at)
+    }
+
+    /// Follows an execution from what it was to what it is.
+    pub(super) fn settle(&mut self, before: Option<&Execution>, after: Option<&Execution>) {
+        let entry = |execution: &Execution| {
+            let at = execution.overdue_at.filter(|_| execution.is_queued());
+            at.map(|at| (at, execution.id))
+        };
+        let (before, after) = (before.and_then(entry), after.and_then(entry));
+        if before != after {
+            before.map(|entry| self.0.remove(&entry));
+            self.0.extend(after);
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use chronos_core::store::{Done, Error, Request, Result};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
+use chronos_core::store::{Creation, Done, Error, Request, Result};
+use chronos_core::{Execution, ExecutionId, JobId, Timestamp, TraceId};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{Key, Table, dated_in};
 use super::state::engine;
-use super::step::Step;
+use super::step::{Step, readable};
 use crate::kv::Order;
 
 /// Requests that are too old and go with one that comes.
@@ -29,20 +29,30 @@ enum Made {
 }
 
 impl Step<'_> {
-    pub(super) fn create_job_once(
+    /// Makes jobs of which none can be another's reason to be refused.
+    pub(super) fn create_jobs(
         &mut self,
-        spec: JobSpec,
-        request: Request,
-    ) -> Result<Done<JobId>> {
-        match self.recall(request)? {
-            Some(Made::Job(made)) => Ok(Done { made, again: true }),
-            Some(Made::Execution(_)) => Err(Error::RequestReused),
-            None => {
-                let Job { spec, .. } = self.create_job(spec)?;
-                self.remember(request, Made::Job(spec.id))?;
-                Ok(Done { made: spec.id, again: false })
-            }
+        creations: Vec<Creation>,
+    ) -> Result<Vec<Result<Done<JobId>>>> {
+        creations.into_iter().map(|creation| readable(self.create_on_terms(creation))).collect()
+    }
+
+    fn create_on_terms(&mut self, creation: Creation) -> Result<Done<JobId>> {
+        let Creation { spec, request, most } = creation;
+        match request.map(|request| self.recall(request)).transpose()?.flatten() {
+            Some(Made::Job(made)) => return Ok(Done { made, again: true }),
+            Some(Made::Execution(_)) => return Err(Error::RequestReused),
+            None => {}
         }
+        let count = || self.state.index.roll.count_of(&spec.owner);
+        if let Some(most) = most.filter(|most| count() >= *most) {
+            return Err(Error::TooManyJobs(most));
+        }
+        let made = self.create_job(spec)?.spec.id;
+        if let Some(request) = request {
+            self.remember(request, Made::Job(made))?;
+        }
+        Ok(Done { made, again: false })
     }
 
     pub(super) fn run_now_once(

@@ -18,6 +18,8 @@ pub(super) struct Roll {
     shelves: [BTreeSet<JobId>; SHELVES],
     tagged: FxHashMap<Box<str>, BTreeSet<JobId>>,
     owners: FxHashMap<Box<str>, u32>,
+    /// How many jobs each owner has, by its number.
+    owned: Vec<u64>,
     paused: BTreeSet<JobId>,
     /// Jobs that are not due at their next slot: deferred, or parked.
     off_due: BTreeSet<JobId>,
@@ -131,6 +133,9 @@ impl Roll {
             let on_shelf = cards.iter().filter(|(_, card)| usize::from(card.shelf.0) == number);
             *shelf = on_shelf.map(|(job, _)| *job).collect();
         }
+        for (_, card) in &cards {
+            self.owned[card.owner as usize] += 1;
+        }
         self.cards = cards.into_iter().collect();
     }
 
@@ -143,6 +148,7 @@ impl Roll {
         let mark = Mark::of(job, due);
         self.shelves[usize::from(mark.shelf.0)].insert(*id);
         let (next, owner) = (job.standing.next_slot, self.number_of(owner));
+        self.owned[owner as usize] += 1;
         self.cards.insert(*id, Card { name: name.clone(), next, owner, shelf: mark.shelf });
         self.note(*id, mark);
     }
@@ -192,6 +198,7 @@ impl Roll {
         let job = spec.id;
         if let Some(card) = self.cards.remove(&job) {
             self.shelves[usize::from(card.shelf.0)].remove(&job);
+            self.owned[card.owner as usize] -= 1;
         }
         for tag in &spec.tags {
             if let Some(jobs) = self.tagged.get_mut(tag) {
@@ -247,7 +254,13 @@ impl Roll {
         }
         let number = u32::try_from(self.owners.len()).unwrap_or(u32::MAX);
         self.owners.insert(owner.into(), number);
+        self.owned.push(0);
         number
+    }
+
+    /// How many jobs the owner has.
+    pub(super) fn count_of(&self, owner: &str) -> u64 {
+        self.owners.get(owner).map_or(0, |number| self.owned[*number as usize])
     }
 
     /// Whether the job of this card, of which this is alive, is asked for, as far as its next slot does not

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use chronos_core::execution::Token;
+use chronos_core::notice::Occasions;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Result};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec};
@@ -31,6 +32,8 @@ pub(super) struct State {
     pub(super) sequence: u64,
     /// How much the last step wrote and decided: the next one makes room for as much.
     pub(super) last_sizes: (usize, usize),
+    /// What is told about jobs that do not say.
+    pub(super) usual: Option<Occasions>,
     /// Up to where old requests are deleted.
     pub(super) forgotten_until: Option<Vec<u8>>,
     /// Whether there is any user: asked at every request until there is one.
@@ -77,6 +80,7 @@ impl State {
             token: Token(0),
             sequence: 0,
             last_sizes: (0, 0),
+            usual: None,
             forgotten_until: None,
             has_users: false,
             stale: true,

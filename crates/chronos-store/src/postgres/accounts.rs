@@ -157,8 +157,12 @@ fn windows(subjects: &[Subject], now: Timestamp) -> (Vec<Uuid>, Vec<DateTime<Utc
 }
 
 impl Shared {
-    /// Waits until no other verb about this part of the accounts is under way.
-    async fn take_turns(&self, connection: &mut PgConnection, part: &str) -> Outcome<()> {
+    /// Waits until no other verb about this part of the store is under way.
+    pub(super) async fn take_turns(
+        &self,
+        connection: &mut PgConnection,
+        part: &str,
+    ) -> Outcome<()> {
         let lock = lock_key(&self.config.schema, part);
         self.sql.advisory_lock.query().bind(lock).execute(connection).await?;
         Ok(())

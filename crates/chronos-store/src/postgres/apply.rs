@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chronos_core::audit::Decision;
 use chronos_core::execution::{CancelCause, Lease, Report, Running, SkipReason, State, Token};
-use chronos_core::plan::{self, Ending, Live, Plan, Withdrawal};
+use chronos_core::plan::{self, Ending, Live, Plan, Telling, Withdrawal};
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, WorkerId};
 
@@ -22,7 +22,7 @@ impl Step {
         let job = desk.job()?;
         let executions: Vec<&Execution> = desk.live.iter().collect();
         let quiet_hours = job.spec.quiet_hours.and_then(|policy| self.policies.get(&policy));
-        Ok(question(job, &Live { executions: &executions, quiet_hours }))
+        Ok(question(job, &Live { executions: &executions, quiet_hours, usual: self.usual }))
     }
 
     /// Makes a plan so.
@@ -56,6 +56,15 @@ impl Step {
             execution.state = State::Skipped { reason: reason.clone(), at: self.now };
             self.put_past(execution, false);
         }
+    }
+
+    /// Queues a notice in the place of older ones.
+    pub(super) fn tell(&mut self, telling: Telling) -> Result<()> {
+        for id in telling.instead_of {
+            self.skip(id, &SkipReason::Superseded);
+        }
+        self.decide(telling.notice.job, telling.decision);
+        self.put_live(telling.notice)
     }
 
     fn hold(&mut self, id: ExecutionId, held: bool) -> Result<()> {
@@ -138,7 +147,7 @@ impl Step {
     ) -> Result<Claim> {
         let token = Token(0);
         let lease = Lease { worker: worker.clone(), token, expires_at: self.now.after(lease) };
-        let deadline = spec.max_execution_time.map(|most| self.now.after(most));
+        let deadline = execution.limit(&spec).map(|most| self.now.after(most));
         execution.state = State::Running(Running { deadline, ..Running::begin(lease, self.now) });
         self.put_live(execution.clone())?;
         let hold = Hold { execution: execution.id, token };
@@ -176,13 +185,17 @@ impl Step {
         let desk = self.desks.get(&job).ok_or(Error::NoSuchJob(job))?;
         let siblings: Vec<&Execution> = desk.live.iter().filter(|other| other.id != id).collect();
         let known = desk.job.as_ref().map_err(Clone::clone)?.as_ref();
-        let concluded = plan::conclude(known, execution, &siblings, ending, report);
+        let live = Live { executions: &siblings, usual: self.usual, ..Live::default() };
+        let concluded = plan::conclude(known, execution, &live, ending, report);
         let concluded = concluded.ok_or(Error::LeaseLost(id))?;
         let dead_letter = concluded.dead_letter && concluded.standing.is_some();
         self.put_past(concluded.ended.clone(), dead_letter);
         self.decide(job, concluded.decision);
         if let Some(again) = concluded.again {
             self.put_live(again)?;
+        }
+        if let Some(telling) = concluded.telling {
+            self.tell(telling)?;
         }
         if let Some(standing) = concluded.standing {
             *self.desk(job)?.standing_mut() = standing;

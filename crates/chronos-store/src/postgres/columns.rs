@@ -27,37 +27,46 @@ struct Heads {
     run_ats: Vec<Instant>,
     triggers: Vec<&'static str>,
     numbers: Vec<Option<i64>>,
+    notices: Vec<Option<String>>,
     attempts: Vec<i32>,
     retries: Vec<i32>,
     losts: Vec<i32>,
     priorities: Vec<i16>,
     traces: Vec<Option<Uuid>>,
+    overdue_ats: Vec<Option<Instant>>,
 }
 
 impl Heads {
-    fn push(&mut self, execution: &Execution) {
-        let (trigger, number) = match execution.trigger {
-            Trigger::Schedule => ("schedule", None),
-            Trigger::CatchUp => ("catch_up", None),
-            Trigger::Manual { number } => ("manual", Some(count(number))),
+    fn push(&mut self, execution: &Execution) -> Result<()> {
+        let (number, notice) = match &execution.trigger {
+            Trigger::Schedule | Trigger::CatchUp => (None, None),
+            Trigger::Manual { number } => (Some(count(*number)), None),
+            Trigger::Notice(notice) => (None, Some(serde_json::to_string(notice))),
         };
+        let notice = notice.transpose();
+        let notice =
+            notice.map_err(|error| Error::Corrupt(format!("cannot write a notice: {error}")))?;
         self.ids.push(execution.id.uuid());
         self.jobs.push(execution.job.uuid());
         self.slots.push(time(execution.slot));
         self.run_ats.push(time(execution.run_at));
-        self.triggers.push(trigger);
+        self.triggers.push(execution.trigger.as_str());
         self.numbers.push(number);
+        self.notices.push(notice);
         self.attempts.push(small(execution.attempt));
         self.retries.push(small(execution.retry));
         self.losts.push(small(execution.lost));
         self.priorities.push(execution.priority.level().into());
         self.traces.push(execution.trace.map(|trace| Uuid::from_bytes(*trace.as_bytes())));
+        self.overdue_ats.push(execution.overdue_at.map(time));
+        Ok(())
     }
 
     /// Binds what follows the times.
     fn bind_rest(&self, query: Bound) -> Bound {
-        let query = query.bind(&self.triggers).bind(&self.numbers).bind(&self.attempts);
-        query.bind(&self.retries).bind(&self.losts).bind(&self.priorities).bind(&self.traces)
+        let query = query.bind(&self.triggers).bind(&self.numbers).bind(&self.notices);
+        let query = query.bind(&self.attempts).bind(&self.retries).bind(&self.losts);
+        query.bind(&self.priorities).bind(&self.traces).bind(&self.overdue_ats)
     }
 }
 
@@ -77,10 +86,10 @@ pub(super) struct LiveColumns<'a> {
 }
 
 impl<'a> LiveColumns<'a> {
-    pub(super) fn push(&mut self, execution: &'a Execution) {
+    pub(super) fn push(&mut self, execution: &'a Execution) -> Result<()> {
         let running: Option<&Running> = execution.running();
         let at = |at: fn(&Running) -> Timestamp| running.map(|running| time(at(running)));
-        self.heads.push(execution);
+        self.heads.push(execution)?;
         self.held.push(execution.is_held());
         self.workers.push(running.map(|running| text(running.lease.worker.as_str())));
         self.tokens.push(running.map(|running| count(running.lease.token.0)));
@@ -90,6 +99,7 @@ impl<'a> LiveColumns<'a> {
         self.deadlines.push(running.and_then(|running| running.deadline).map(time));
         self.reap_ats.push(expiry(execution).map(|(at, _)| time(at)));
         self.cancels.push(running.and_then(|running| running.cancel).map(cause_name));
+        Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -105,7 +115,7 @@ impl<'a> LiveColumns<'a> {
 
     pub(super) fn bind_changes(self, query: Bound) -> Bound {
         let query = query.bind(&self.heads.ids);
-        self.bind_state(query)
+        self.bind_state(query).bind(&self.heads.overdue_ats)
     }
 
     fn bind_state(&self, query: Bound) -> Bound {
@@ -164,7 +174,7 @@ impl<'a> PastColumns<'a> {
         };
         let unfinished = || Error::Corrupt(format!("execution {} is not over", execution.id));
         self.finished_ats.push(time(finished_at.ok_or_else(unfinished)?));
-        self.heads.push(execution);
+        self.heads.push(execution)?;
         self.tags.push(tag(execution.id.tag()));
         self.statuses.push(execution.status());
         self.push_run(execution.run());
@@ -224,6 +234,8 @@ pub(super) struct StandingColumns<'a> {
     last_errors: Vec<Option<Cow<'a, str>>>,
     last_skips: Vec<Option<Instant>>,
     last_skip_reasons: Vec<Option<Cow<'a, str>>>,
+    failing_sinces: Vec<Option<Instant>>,
+    failures: Vec<Option<i32>>,
     lives: Vec<Vec<u8>>,
 }
 
@@ -258,6 +270,8 @@ impl<'a> StandingColumns<'a> {
         self.last_errors.push(tally.last_error.as_deref().map(text));
         self.last_skips.push(tally.last_skip.as_ref().map(|(slot, _)| time(*slot)));
         self.last_skip_reasons.push(tally.last_skip.as_ref().map(|(_, reason)| text(reason)));
+        self.failing_sinces.push(standing.failing.map(|failing| time(failing.since)));
+        self.failures.push(standing.failing.map(|failing| small(failing.failures)));
         self.lives.push(desk.live.iter().flat_map(|live| *live.id.as_bytes()).collect());
     }
 
@@ -273,6 +287,7 @@ impl<'a> StandingColumns<'a> {
         let query = self.counts.into_iter().fold(query, Query::bind);
         let query = query.bind(self.last_runs).bind(self.last_durations);
         let query = query.bind(owned(&self.last_errors)).bind(self.last_skips);
-        query.bind(owned(&self.last_skip_reasons)).bind(self.lives)
+        let query = query.bind(owned(&self.last_skip_reasons)).bind(self.failing_sinces);
+        query.bind(self.failures).bind(self.lives)
     }
 }

@@ -119,7 +119,7 @@ impl Shared {
     }
 
     /// Locks the jobs of these executions and takes them into the step.
-    async fn lock_of(
+    pub(super) async fn lock_of(
         &self,
         session: &mut Session,
         step: &mut Step,
@@ -182,7 +182,13 @@ impl Shared {
             next => next?,
         };
         look.found_nothing_below(rest);
-        Ok(Reaped { ended, next: next.map(|next| next.max(now)) })
+        let (overdue, overdue_next) = match self.tell_overdue(now, most).await {
+            // What was ended must be heard of; the rest is looked for again at once.
+            Err(_) if !ended.is_empty() => (Vec::new(), Some(now)),
+            told => told?,
+        };
+        let next = [next, overdue_next].into_iter().flatten().min();
+        Ok(Reaped { ended, overdue, next: next.map(|next| next.max(now)) })
     }
 
     async fn find_expired(

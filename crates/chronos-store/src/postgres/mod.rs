@@ -15,6 +15,7 @@ mod find;
 mod horizon;
 mod jobs;
 mod migrate;
+mod overdue;
 mod partitions;
 mod policies;
 mod reads;
@@ -39,11 +40,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chronos_core::audit::AuditEvent;
 use chronos_core::execution::CancelCause;
+use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Done, Finish, Fired, Hold, JobCounts, JobFilter, JobPage,
-    Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
+    Claimed, Compacted, CompactionHook, Creation, Done, Finish, Fired, Hold, JobCounts, JobFilter,
+    JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
@@ -96,13 +98,12 @@ impl Store for PostgresStore {
         self.shared.create_job(spec, now).await
     }
 
-    async fn create_job_once(
+    async fn create_jobs(
         &self,
-        spec: JobSpec,
-        request: Request,
+        creations: Vec<Creation>,
         now: Timestamp,
-    ) -> Result<Done<JobId>> {
-        self.shared.create_job_once(spec, request, now).await
+    ) -> Result<Vec<Result<Done<JobId>>>> {
+        self.shared.create_jobs(creations, now).await
     }
 
     async fn amend_job(
@@ -279,6 +280,10 @@ impl Store for PostgresStore {
 
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
         self.shared.compact(hook).await
+    }
+
+    fn notify_on(&self, usual: Option<Occasions>) {
+        self.shared.notify_on(usual);
     }
 
     fn watch(&self, hook: WakeHook) {

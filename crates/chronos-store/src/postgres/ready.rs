@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use chronos_core::notice;
 use chronos_core::store::{Claimed, Result, Terms};
 use chronos_core::{Execution, Timestamp, WorkerId};
 use sqlx::PgConnection;
@@ -12,7 +13,7 @@ use super::horizon::{Horizons, LEVELS, Look, Place, first_at};
 use super::rows;
 use super::shared::Shared;
 use super::statements::Bound;
-use super::values::{AsUuid as _, Fields, limit as rows_up_to, text, time};
+use super::values::{AsUuid as _, Fields, limit as rows_up_to, micros, text, time};
 
 /// Executions that one claim may hand out.
 const CLAIMS_PER_STEP: usize = 4_096;
@@ -117,7 +118,8 @@ impl Shared {
         let query = from.bind(self.sql.ready_claim.query());
         let query = query.bind(time(terms.now)).bind(self.aside()).bind(rows_up_to(most));
         let query = query.bind(text(worker.as_str()).into_owned());
-        let rows = self.fetch_all(query.bind(time(terms.now.after(terms.lease)))).await?;
+        let query = query.bind(time(terms.now.after(terms.lease)));
+        let rows = self.fetch_all(query.bind(micros(notice::LIMIT))).await?;
         let mut claims = Vec::with_capacity(rows.len());
         for row in &rows {
             let fields = &mut Fields::of(row);

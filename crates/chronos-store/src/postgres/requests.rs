@@ -1,17 +1,43 @@
 //! Requests that are known again: what each of them made, for as long as they are kept.
 
-use chronos_core::store::{Done, Error, Request, Result};
-use chronos_core::{ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
+use std::hash::Hasher;
+
+use chronos_core::store::{Creation, Done, Error, Request, Result};
+use chronos_core::{ExecutionId, Job, JobId, Timestamp, TraceId};
+use futures::{StreamExt, stream};
+use rustc_hash::FxHasher;
 use sqlx::PgConnection;
 use sqlx::types::Uuid;
+use tokio::sync::Semaphore;
 
 use super::fault::Outcome;
 use super::partitions::lock_key;
 use super::shared::{Shared, step};
-use super::values::{AsUuid, Fields, time};
+use super::values::{AsUuid, Fields, text, time};
 
 /// Requests that are too old and go with one that comes.
 const FORGOTTEN_AT_ONCE: i64 = 4;
+
+/// Turns of owners whose jobs are counted. Whoever waits for one waits without a connection, which others
+/// need meanwhile.
+pub(super) struct Turns([Semaphore; 64]);
+
+impl Default for Turns {
+    fn default() -> Self {
+        // While one is made durable, the next is under way.
+        Self(std::array::from_fn(|_| Semaphore::new(2)))
+    }
+}
+
+impl Turns {
+    /// The turns of this owner, and of a few others.
+    fn of(&self, owner: &str) -> &Semaphore {
+        let mut hasher = FxHasher::default();
+        hasher.write(owner.as_bytes());
+        let number = hasher.finish() >> 58;
+        &self.0[usize::try_from(number).unwrap_or(0)]
+    }
+}
 
 /// What a request made.
 #[derive(Clone, Copy)]
@@ -21,25 +47,71 @@ enum Made {
 }
 
 impl Shared {
-    pub(super) async fn create_job_once(
+    /// Makes jobs, of each part as many at once as there are connections: so they share the waits for the
+    /// disk.
+    pub(super) async fn create_jobs(
         &self,
-        spec: JobSpec,
-        request: Request,
+        creations: Vec<Creation>,
         now: Timestamp,
-    ) -> Result<Done<JobId>> {
-        step!(self, now, |session, step| {
-            match self.recall(session, request, now).await? {
-                Some(Made::Job(made)) => Ok(Done { made, again: true }),
-                Some(Made::Execution(_)) => Err(Error::RequestReused.into()),
-                None => {
-                    let job = Job::new(spec.clone(), now)?;
-                    self.add_job(session, step, &job).await?;
-                    let made = job.spec.id;
-                    self.remember(session, request, Made::Job(made), now).await?;
-                    Ok(Done { made, again: false })
+    ) -> Result<Vec<Result<Done<JobId>>>> {
+        let at_once = usize::try_from(self.config.connections).unwrap_or(1).max(1);
+        let mut answers = Vec::with_capacity(creations.len());
+        for part in Creation::apart(creations) {
+            let made = part.into_iter().map(|creation| self.create_on_terms(creation, now));
+            let mut made = stream::iter(made).buffered(at_once);
+            while let Some(answer) = made.next().await {
+                match answer {
+                    Err(failed @ Error::Unavailable(_)) => return Err(failed),
+                    answer => answers.push(answer),
                 }
             }
+        }
+        Ok(answers)
+    }
+
+    async fn create_on_terms(&self, creation: Creation, now: Timestamp) -> Result<Done<JobId>> {
+        let Creation { spec, request, most } = creation;
+        let _turn = match most {
+            Some(_) => self.turns.of(&spec.owner).acquire().await.ok(),
+            None => None,
+        };
+        step!(self, now, |session, step| {
+            let known = match request {
+                Some(request) => self.recall(session, request, now).await?,
+                None => None,
+            };
+            match known {
+                Some(Made::Job(made)) => return Ok(Done { made, again: true }),
+                Some(Made::Execution(_)) => return Err(Error::RequestReused.into()),
+                None => {}
+            }
+            if let Some(most) = most {
+                self.leave_room(session, &spec.owner, most).await?;
+            }
+            let job = Job::new(spec.clone(), now)?;
+            self.add_job(session, step, &job).await?;
+            let made = job.spec.id;
+            if let Some(request) = request {
+                self.remember(session, request, Made::Job(made), now).await?;
+            }
+            Ok(Done { made, again: false })
         })
+    }
+
+    /// Refuses one more job of an owner who has so many. Whoever else adds one for the owner waits here
+    /// until this step is over, so that what is counted is what there is.
+    async fn leave_room(
+        &self,
+        connection: &mut PgConnection,
+        owner: &str,
+        most: u64,
+    ) -> Outcome<()> {
+        self.take_turns(connection, &format!("jobs of {owner}")).await?;
+        let query = self.sql.jobs_count_of.query().bind(text(owner).into_owned());
+        let row = query.fetch_one(&mut *connection).await?;
+        let count: i64 = Fields::of(&row).get()?;
+        let full = u64::try_from(count).is_ok_and(|count| count >= most);
+        if full { Err(Error::TooManyJobs(most).into()) } else { Ok(()) }
     }
 
     pub(super) async fn run_now_once(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chronos_core::execution::{
     CancelCause, Failure, Lease, Response, Run, Running, State, Token, Trigger,
 };
-use chronos_core::job::{Pause, Standing, Tally};
+use chronos_core::job::{Failing, Pause, Standing, Tally};
 use chronos_core::policy::retry;
 use chronos_core::store::{Error, Result};
 use chronos_core::{Execution, ExecutionId, JobId, Timestamp, TraceId, WorkerId};
@@ -36,8 +36,12 @@ pub(super) fn standing(fields: &mut Fields<'_>) -> Result<StandingRow> {
     let (since, note) = (fields.maybe_time()?, maybe_text(fields)?);
     let paused = since.map(|since| Pause { since, note });
     let tally = tally(fields)?;
+    let (since, failures): (_, Option<i32>) = (fields.maybe_time()?, fields.get()?);
+    let failures = failures.map(i32::cast_unsigned);
+    let failing = since.zip(failures).map(|(since, failures)| Failing { since, failures });
     let live = ids(fields.get::<&[u8]>()?);
-    let standing = Standing { enabled, paused, last_slot, next_slot, deferred_until, tally };
+    let standing =
+        Standing { enabled, paused, last_slot, next_slot, deferred_until, failing, tally };
     Ok(StandingRow { id, revision, deleted, due, standing, live })
 }
 
@@ -118,6 +122,7 @@ fn head(fields: &mut Fields<'_>) -> Result<Head> {
     let priority = fields.priority()?;
     let trace: Option<Uuid> = fields.get()?;
     let trace = trace.map(|trace| TraceId::from_bytes(*trace.as_bytes()));
+    let overdue_at = fields.maybe_time()?;
     let state = State::Queued { held: false };
     Ok(Head {
         execution: Execution {
@@ -131,6 +136,7 @@ fn head(fields: &mut Fields<'_>) -> Result<Head> {
             lost,
             priority,
             trace,
+            overdue_at,
             state,
         },
         held: fields.get()?,
@@ -146,10 +152,14 @@ fn head(fields: &mut Fields<'_>) -> Result<Head> {
 
 fn trigger(fields: &mut Fields<'_>) -> Result<Trigger> {
     let (name, number): (&str, Option<i64>) = (fields.get()?, fields.get()?);
-    match (name, number) {
-        ("schedule", _) => Ok(Trigger::Schedule),
-        ("catch_up", _) => Ok(Trigger::CatchUp),
-        ("manual", Some(number)) => Ok(Trigger::Manual { number: number.unsigned_abs() }),
+    let notice: Option<&str> = fields.get()?;
+    match (name, number, notice) {
+        ("schedule", _, _) => Ok(Trigger::Schedule),
+        ("catch_up", _, _) => Ok(Trigger::CatchUp),
+        ("manual", Some(number), _) => Ok(Trigger::Manual { number: number.unsigned_abs() }),
+        ("notice", _, Some(notice)) => serde_json::from_str(notice)
+            .map(Trigger::Notice)
+            .map_err(|error| Error::Corrupt(format!("a notice cannot be read: {error}"))),
         _ => Err(Error::Corrupt(format!("\"{name}\" triggers nothing"))),
     }
 }

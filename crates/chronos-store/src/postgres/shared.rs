@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use chronos_core::notice::Occasions;
 use chronos_core::store::{Error, Result};
 use chronos_core::{JobId, Timestamp};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
@@ -18,6 +19,7 @@ use super::config::PostgresConfig;
 use super::fault::{Fault, Outcome};
 use super::horizon::Horizons;
 use super::partitions::Partitions;
+use super::requests::Turns;
 use super::session::Session;
 use super::specs::Specs;
 use super::statements::{Bound, Statements};
@@ -32,7 +34,7 @@ macro_rules! step {
     ($shared:expr, $now:expr, |$session:ident, $step:ident| $body:block) => {{
         let (shared, mut tries) = ($shared, 0);
         loop {
-            let mut step = $crate::postgres::step::Step::new($now);
+            let mut step = $crate::postgres::step::Step::new($now, shared.usual());
             let tried = match shared.begin().await {
                 Ok(mut session) => {
                     let work = async {
@@ -83,6 +85,9 @@ pub(super) struct Shared {
     pub(super) syncer: Syncer,
     /// Counts reapings.
     pub(super) reaps: AtomicU32,
+    pub(super) turns: Turns,
+    /// What is told about jobs that do not say.
+    usual: Mutex<Option<Occasions>>,
 }
 
 /// Counts one down; says whether there was one.
@@ -121,10 +126,21 @@ impl Shared {
             chance: RandomState::new(),
             suspects,
             syncer: Syncer::default(),
+            turns: Turns::default(),
             reaps: AtomicU32::new(0),
+            usual: Mutex::default(),
             options,
             config,
         })
+    }
+
+    /// Says what is told about jobs that do not say.
+    pub(super) fn notify_on(&self, usual: Option<Occasions>) {
+        *self.usual.lock().unwrap_or_else(PoisonError::into_inner) = usual;
+    }
+
+    pub(super) fn usual(&self) -> Option<Occasions> {
+        *self.usual.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends a try of a step. One that decided something lets the next one number its decisions before its

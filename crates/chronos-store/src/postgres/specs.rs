@@ -11,7 +11,7 @@ use sqlx::PgConnection;
 
 use super::fault::Outcome;
 use super::statements::{Bound, Statements};
-use super::values::{AsUuid as _, Fields, count, small, text, time, uuids};
+use super::values::{AsUuid as _, Fields, count, micros, small, text, time, uuids};
 
 /// Specs kept in memory; past this many all are forgotten and read again as they are met.
 const KEPT: usize = 65_536;
@@ -121,8 +121,7 @@ pub(super) fn bind(query: Bound, spec: &JobSpec, now: Timestamp) -> Result<Bound
     Ok(query.bind(time(spec.created_at)).bind(time(now)))
 }
 
-/// How long a run may take, as the statement that claims it adds it. Three centuries are for ever.
+/// How long a run may take, as the statement that claims it adds it.
 pub(super) fn max_execution_us(spec: &JobSpec) -> Option<i64> {
-    const FOR_EVER: u128 = 10_000_000_000_000_000;
-    spec.max_execution_time.map(|most| i64::try_from(most.as_micros().min(FOR_EVER)).unwrap_or(0))
+    spec.max_execution_time.map(micros)
 }

@@ -70,10 +70,10 @@ statements! {
     checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check
     dead_letter_take dead_letters_read execution_locate execution_read executions_read
     due_lock due_next heads_read
-    job_read job_read_named jobs_count jobs_lock jobs_lock_of jobs_read
+    job_read job_read_named jobs_count jobs_count_of jobs_lock jobs_lock_of jobs_read
     key_delete key_insert key_read key_use keys_read
     live_delete live_insert live_lock live_read live_update
-    notify partitions_read past_insert
+    notify overdue_find overdue_next partitions_read past_insert
     policies_find policies_read policy_delete policy_lock policy_lock_to_delete policy_put policy_users
     ready ready_claim ready_next reap_find reap_next renew
     request_put request_read requests_forget

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chronos_core::audit::Decision;
 use chronos_core::execution::State;
 use chronos_core::job::Status;
+use chronos_core::notice::Occasions;
 use chronos_core::plan::Ending;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
@@ -68,13 +69,16 @@ impl Desk {
 
     /// Retries so far of the slot that is being tried again.
     pub(super) fn retry_count(&self) -> u32 {
-        self.live.iter().map(|live| live.retry).max().unwrap_or(0)
+        let runs = self.live.iter().filter(|live| live.notice().is_none());
+        runs.map(|live| live.retry).max().unwrap_or(0)
     }
 }
 
 /// What one verb knows and changes.
 pub(super) struct Step {
     pub(super) now: Timestamp,
+    /// What is told about jobs that do not say.
+    pub(super) usual: Option<Occasions>,
     pub(super) desks: BTreeMap<JobId, Desk>,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     job_of: FxHashMap<ExecutionId, JobId>,
@@ -106,9 +110,10 @@ pub(super) struct Taking {
 }
 
 impl Step {
-    pub(super) fn new(now: Timestamp) -> Self {
+    pub(super) fn new(now: Timestamp, usual: Option<Occasions>) -> Self {
         Self {
             now,
+            usual,
             desks: BTreeMap::new(),
             policies: BTreeMap::new(),
             job_of: FxHashMap::default(),

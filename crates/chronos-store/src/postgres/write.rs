@@ -37,11 +37,11 @@ impl Shared {
         let columns = |executions| {
             let mut columns = LiveColumns::default();
             for execution in executions {
-                columns.push(execution);
+                columns.push(execution)?;
             }
-            columns
+            Outcome::Ok(columns)
         };
-        let (added, changed) = (columns(added), columns(changed));
+        let (added, changed) = (columns(added)?, columns(changed)?);
         if !changed.is_empty() {
             let query = changed.bind_changes(self.sql.live_update.query());
             query.execute(&mut *connection).await?;

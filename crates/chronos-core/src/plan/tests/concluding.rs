@@ -113,8 +113,9 @@ fn a_run_that_was_asked_to_stop_and_made_it_is_a_success() {
 #[test]
 fn a_run_of_a_deleted_job_ends_and_leads_to_nothing() {
     let desk = begun(9);
+    let alone = Live::default();
     let concluded =
-        conclude(None, &desk.live[0], &[], transient(), Report::at(at("09:01:09"))).unwrap();
+        conclude(None, &desk.live[0], &alone, transient(), Report::at(at("09:01:09"))).unwrap();
     assert_eq!(row(&concluded.ended), "09:01:00 failed");
     assert_eq!((concluded.again, concluded.standing), (None, None));
 }
@@ -124,7 +125,7 @@ fn what_does_not_run_has_no_end() {
     let mut desk = Desk::new(every_minute());
     desk.plan("09:01:00");
     let report = Report::at(at("09:02:00"));
-    let ended = conclude(Some(&desk.job), &desk.live[0], &[], Ending::Success, report);
+    let ended = conclude(Some(&desk.job), &desk.live[0], &Live::default(), Ending::Success, report);
     assert_eq!(ended, None);
 }
 
@@ -151,7 +152,8 @@ fn a_run_took_what_was_measured_wherever_the_clock_was_set_to() {
         let took = Duration::from_millis(9_250);
         let report = Report { took: Some(took), ..Report::at(at(clock)) };
         let concluded =
-            conclude(Some(&desk.job), &desk.live[0], &[], Ending::Success, report).unwrap();
+            conclude(Some(&desk.job), &desk.live[0], &Live::default(), Ending::Success, report)
+                .unwrap();
         assert_eq!(concluded.ended.run().unwrap().duration(), took);
         assert_eq!(concluded.standing.unwrap().tally.last_duration, Some(took));
     }

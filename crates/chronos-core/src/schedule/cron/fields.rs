@@ -85,6 +85,19 @@ impl Fields {
             && self.days.of_month(date.year(), date.month()) >> date.day() & 1 == 1
     }
 
+    /// The shortest distance between two times of day, or between the last of a day and the first of the
+    /// next, in seconds.
+    pub(super) fn shortest_gap(&self) -> i64 {
+        let (first_s, last_s, gap_s) = spread(self.seconds, 60);
+        let (first_m, last_m, gap_m) = spread(self.minutes, 60);
+        let (first_h, last_h, gap_h) = spread(self.hours, 24);
+        // Every minute has the same seconds, every hour the same minutes, every day the same hours.
+        let minute = gap_m * 60 + first_s - last_s;
+        let hour = gap_h * 3_600 + (first_m - last_m) * 60 + first_s - last_s;
+        let day = DAY + (first_h - last_h) * 3_600 + (first_m - last_m) * 60 + first_s - last_s;
+        gap_s.min(minute).min(hour).min(day)
+    }
+
     /// The first time of day at or after `second`.
     fn time_from(&self, second: i64) -> Option<i64> {
         let (h, m, s) = (second / 3_600, second / 60 % 60, second % 60);
@@ -154,6 +167,14 @@ impl Years {
 
 fn date(day: i64) -> Option<NaiveDate> {
     NaiveDate::from_num_days_from_ce_opt(i32::try_from(day + EPOCH_DAYS).ok()?)
+}
+
+/// The first and the last value of a field, and the shortest distance between two of them; longer than
+/// any other if there is but one.
+fn spread(bits: u64, count: i64) -> (i64, i64, i64) {
+    let values = || (0..count).filter(|value| bits >> value & 1 == 1);
+    let gaps = values().zip(values().skip(1)).map(|(one, next)| next - one);
+    (values().next().unwrap_or(0), values().next_back().unwrap_or(0), gaps.min().unwrap_or(DAY))
 }
 
 fn bits(field: Field, items: &Items) -> u64 {

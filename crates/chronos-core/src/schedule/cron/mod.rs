@@ -12,6 +12,7 @@ mod tests;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
+use std::time::Duration;
 
 use chrono::{DateTime, NaiveDateTime};
 use croner::parser::CronParser;
@@ -90,6 +91,22 @@ impl Cron {
         let second = instant.as_secs();
         Timestamp::from_secs(second) == instant
             && search::first_slot(&self.fields, self.zone, second) == Some(second)
+    }
+
+    /// The shortest time between two slots on one day or on two days that follow each other, as far as
+    /// clocks do not change.
+    ///
+    /// ```
+    /// # use chronos_core::schedule::{Cron, Zone};
+    /// # use std::time::Duration;
+    /// let gap = |text| Cron::parse(text, Zone::UTC).map(|cron| cron.shortest_gap());
+    /// assert_eq!(gap("0 9,17 * * *")?, Duration::from_hours(8));
+    /// assert_eq!(gap("0,59 * * * *")?, Duration::from_mins(1));
+    /// # Ok::<(), chronos_core::schedule::CronError>(())
+    /// ```
+    #[must_use]
+    pub fn shortest_gap(&self) -> Duration {
+        Duration::from_secs(self.fields.shortest_gap().unsigned_abs())
     }
 
     /// The wall-clock time that the expression named, when a gap moved it to `slot`.

@@ -296,3 +296,23 @@ fn a_record_is_the_expression_and_the_zone() {
 fn a_cron_is_small() {
     assert!(size_of::<Cron>() <= 128, "{} bytes", size_of::<Cron>());
 }
+
+#[test]
+fn the_shortest_gap_is_that_of_the_two_closest_slots() {
+    for (expression, seconds) in [
+        ("* * * * * *", 1),
+        ("0,45 * * * * *", 15),
+        ("*/20 * * * * *", 20),
+        ("* * * * *", 60),
+        ("0,30,31 9 * * *", 60),
+        ("59,0 * * * *", 60),
+        ("*/7 * * * *", 4 * 60),
+        ("0 */6 * * *", 6 * 3_600),
+        ("0 0,23 * * *", 3_600),
+        ("30 9 * * 1", 86_400),
+        ("0 0 1 1 *", 86_400),
+    ] {
+        let cron = Cron::parse(expression, Zone::UTC).unwrap();
+        assert_eq!(cron.shortest_gap().as_secs(), seconds, "{expression}");
+    }
+}

@@ -91,7 +91,7 @@ impl World {
 
     pub(super) fn with_live<T>(&self, act: impl FnOnce(&Live<'_>) -> T) -> T {
         let executions = self.live();
-        act(&Live { executions: &executions, quiet_hours: self.quiet.as_ref() })
+        act(&Live { executions: &executions, quiet_hours: self.quiet.as_ref(), usual: None })
     }
 
     fn plan(&mut self) {
@@ -204,8 +204,9 @@ impl World {
             siblings.into_iter().filter(|sibling| sibling.id != execution.id).collect();
         let ending = finish.ending();
         let job = Some(&self.job);
-        let concluded = conclude(job, execution, &siblings, ending, Report::at(self.now))
-            .expect("it was running");
+        let live = Live { executions: &siblings, ..Live::default() };
+        let concluded =
+            conclude(job, execution, &live, ending, Report::at(self.now)).expect("it was running");
         let ended = concluded.ended;
         assert!(!ended.is_live() && ended.id == execution.id);
         if execution.running().and_then(|running| running.cancel).is_some() {

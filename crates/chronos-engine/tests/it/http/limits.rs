@@ -28,7 +28,7 @@ impl Handlers for Endpoints {
     }
 }
 
-struct Nobody;
+pub(super) struct Nobody;
 
 impl Observer for Nobody {
     fn planned(&self, _: &[Planned]) {}

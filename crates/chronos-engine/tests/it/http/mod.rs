@@ -9,6 +9,7 @@ mod answers;
 mod environment;
 mod hostile;
 mod limits;
+mod notices;
 mod reach;
 mod requests;
 mod secrets;

@@ -12,7 +12,7 @@ use ring::hmac;
 use super::server::{Answer, Request, Server};
 use super::{Lab, passing, seldom};
 
-const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+pub(super) const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 
 /// Turns texts around, and opens what a job sealed for that job alone.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ async fn lab(request: Http, keyring: Option<Arc<dyn Keyring>>) -> Lab {
 }
 
 /// What Standard Webhooks asks of whoever receives a message, but for the clock.
-fn verifies(request: &Request, secret: &str) -> bool {
+pub(super) fn verifies(request: &Request, secret: &str) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &signing_key(secret).unwrap());
     let (id, at) = (request.header("webhook-id"), request.header("webhook-timestamp"));
     let signed = [format!("{id}.{at}.").as_bytes(), &request.body].concat();

@@ -139,6 +139,7 @@ impl Scene {
         let number = match context.trigger() {
             Trigger::Schedule | Trigger::CatchUp => None,
             Trigger::Manual { number } => Some(number),
+            Trigger::Notice(_) => panic!("these jobs tell nobody anything"),
         };
         let call = Call {
             execution: context.execution_id(),

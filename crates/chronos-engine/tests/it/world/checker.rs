@@ -254,7 +254,7 @@ impl Case {
         let tally = &job.standing.tally;
         let fired = |of_schedule: bool| {
             let fired = events.iter().filter(|event| {
-                matches!(event.decision, Decision::Fired { trigger, .. }
+                matches!(&event.decision, Decision::Fired { trigger, .. }
                     if trigger.is_scheduled() == of_schedule)
             });
             fired.count() as u64

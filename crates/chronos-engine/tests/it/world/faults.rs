@@ -7,11 +7,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chronos_core::audit::AuditEvent;
 use chronos_core::execution::CancelCause;
+use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Done, Error, Finish, Fired, Hold, JobCounts, JobFilter,
-    JobPage, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook, Worker,
+    Claimed, Compacted, CompactionHook, Creation, Done, Error, Finish, Fired, Hold, JobCounts,
+    JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId, WorkerId,
@@ -230,13 +231,12 @@ impl Store for Link {
         self.inner.create_job(spec, now).await
     }
 
-    async fn create_job_once(
+    async fn create_jobs(
         &self,
-        spec: JobSpec,
-        request: Request,
+        creations: Vec<Creation>,
         now: Timestamp,
-    ) -> Result<Done<JobId>> {
-        self.inner.create_job_once(spec, request, now).await
+    ) -> Result<Vec<Result<Done<JobId>>>> {
+        self.inner.create_jobs(creations, now).await
     }
 
     async fn find_jobs(
@@ -377,6 +377,10 @@ impl Store for Link {
 
     async fn compact(&self, hook: CompactionHook) -> Result<Compacted> {
         self.inner.compact(hook).await
+    }
+
+    fn notify_on(&self, usual: Option<Occasions>) {
+        self.inner.notify_on(usual);
     }
 
     fn watch(&self, hook: WakeHook) {

@@ -25,6 +25,7 @@ pub(super) fn slot_of(execution: &Execution) -> SlotKey {
     let number = match execution.trigger {
         Trigger::Schedule | Trigger::CatchUp => None,
         Trigger::Manual { number } => Some(number),
+        Trigger::Notice(_) => panic!("these jobs tell nobody anything"),
     };
     (execution.job, execution.slot, number)
 }

@@ -73,6 +73,8 @@ pub(super) struct ExecutionJson {
     status: String,
     reason: Option<String>,
     trigger: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<NoticeJson>,
     attempt: u32,
     retry_number: u32,
     worker_id: Option<String>,
@@ -84,6 +86,13 @@ pub(super) struct ExecutionJson {
     response_time_ms: Option<u128>,
     error: Option<String>,
     log: Option<String>,
+}
+
+/// What a notice tells.
+#[derive(Debug, Serialize)]
+struct NoticeJson {
+    kind: String,
+    about: String,
 }
 
 impl From<&proto::Execution> for ExecutionJson {
@@ -98,6 +107,7 @@ impl From<&proto::Execution> for ExecutionJson {
             status: wire.status.clone(),
             reason: said(&wire.reason),
             trigger: wire.trigger.clone(),
+            notice: said(&wire.notice).map(|kind| NoticeJson { kind, about: wire.about.clone() }),
             attempt: wire.attempt,
             retry_number: wire.retry_number,
             worker_id: said(&wire.worker_id),
@@ -110,6 +120,14 @@ impl From<&proto::Execution> for ExecutionJson {
             error: said(&wire.error),
             log: said(&wire.log),
         }
+    }
+}
+
+/// What a notice tells, and about which execution; empty for any other.
+fn tells(execution: &proto::Execution) -> String {
+    match execution.notice.as_str() {
+        "" => String::new(),
+        kind => format!("{kind} of {}", execution.about),
     }
 }
 
@@ -145,7 +163,9 @@ pub(super) fn note(execution: &proto::Execution) -> String {
     if execution.retry_number > 0 {
         notes.push(format!("retry {}", execution.retry_number));
     }
-    if execution.trigger != "schedule" {
+    if !execution.notice.is_empty() {
+        notes.push(format!("notice of {}", execution.notice));
+    } else if execution.trigger != "schedule" {
         notes.push(execution.trigger.replace('_', " "));
     }
     notes.extend(Some(execution.reason.replace('_', " ")).filter(|reason| !reason.is_empty()));
@@ -198,6 +218,7 @@ fn write_details(
         ("slot", at(&execution.scheduled_for)),
         ("may begin", at(&execution.run_at)),
         ("trigger", execution.trigger.clone()),
+        ("tells", tells(execution)),
         ("attempt", attempt),
         ("reason", execution.reason.clone()),
         ("worker", execution.worker_id.clone()),

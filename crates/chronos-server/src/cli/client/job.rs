@@ -1,16 +1,21 @@
 //! `chronos jobs`: made, changed, listed, looked at, removed.
 
+mod edit;
 mod json;
+mod logs;
 mod show;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 
+use axum::http::Method;
 use chronos_core::Timestamp;
 use clap::Subcommand;
+use serde_json::json;
 
+use super::confirm::Confirm;
 use super::execution::{self, ExecutionJson};
 use super::pages::Paging;
-use super::scheduler::name;
+use super::scheduler::{self, Named, PauseArgs, RunArgs, name};
 use super::spec::Spec;
 use super::spec_flags::SpecFlags;
 use super::{Ask, Daemon, EXIT_CODES};
@@ -39,33 +44,35 @@ enum Verb {
   chronos jobs create launch --at 2026-12-01T09:00:00Z --url https://example.com/go --body '{\"go\":true}'
   chronos jobs show report --spec | chronos jobs create report-2 --file - --tz Asia/Tokyo")]
     Create(Box<CreateArgs>),
-    /// Change a job; what no flag names stays as it is
-    Update(Box<UpdateArgs>),
+    /// Change a job by flags, or in an editor; what neither names stays as it is
+    #[command(alias = "update")]
+    Edit(Box<edit::Args>),
     /// List jobs in the order of their creation
     List(Paging),
     /// Show a job in full
     Show(ShowArgs),
+    /// Keep a job from firing until it is resumed
+    Pause(PauseArgs),
+    /// Let a paused job fire again
+    Resume(Named),
+    /// Run a job now, whatever its schedule and a pause say, and follow the run to its end
+    Run(RunArgs),
+    /// Switch a job off: what waits is cancelled, what runs is asked to stop, no slot fires
+    Cancel(SureArgs),
+    /// Switch a job on again
+    Enable(Named),
     /// Delete a job: what waits is cancelled, what runs is asked to stop, history stays
-    Delete(DeleteArgs),
+    Delete(SureArgs),
     /// List a job's executions and skipped slots, newest first
     Executions(ExecutionsArgs),
+    /// Show what was captured of executions: how they went, errors, logs, what was answered
+    Logs(logs::Args),
 }
 
 #[derive(Debug, clap::Args)]
 struct CreateArgs {
     /// The job's name; may come from --file
     name: Option<String>,
-    #[command(flatten)]
-    spec: SpecFlags,
-}
-
-#[derive(Debug, clap::Args)]
-struct UpdateArgs {
-    /// The job's name or id
-    job: String,
-    /// Give the job this name
-    #[arg(long, value_name = "NAME")]
-    rename: Option<String>,
     #[command(flatten)]
     spec: SpecFlags,
 }
@@ -80,12 +87,11 @@ struct ShowArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct DeleteArgs {
+struct SureArgs {
     /// The job's name or id
     job: String,
-    /// Do not ask first
-    #[arg(long, short)]
-    yes: bool,
+    #[command(flatten)]
+    confirm: Confirm,
 }
 
 #[derive(Debug, clap::Args)]
@@ -100,7 +106,7 @@ pub(in crate::cli) fn jobs(args: Jobs, now: Timestamp, out: &mut dyn Write) -> R
     let Jobs { ask, verb } = args;
     match verb {
         Verb::Create(args) => create(&ask, *args, now, out),
-        Verb::Update(args) => update(&ask, *args, now, out),
+        Verb::Edit(args) => edit::run(&ask, *args, now, out),
         Verb::List(paging) => list(&ask, &paging, now, out),
         Verb::Show(args) => {
             let job = ask.daemon(async |mut daemon| get(&mut daemon, args.job).await)?;
@@ -112,12 +118,18 @@ pub(in crate::cli) fn jobs(args: Jobs, now: Timestamp, out: &mut dyn Write) -> R
             }
             show::write(&job, now, out)
         }
+        Verb::Pause(args) => scheduler::pause(&ask, args, out),
+        Verb::Resume(args) => scheduler::resume(&ask, args, now, out),
+        Verb::Run(args) => scheduler::run(&ask, args, out),
+        Verb::Cancel(args) => cancel(&ask, args, now, out),
+        Verb::Enable(args) => enable(&ask, args, now, out),
         Verb::Delete(args) => delete(&ask, args, out),
         Verb::Executions(args) => executions(&ask, args, out),
+        Verb::Logs(args) => logs::run(&ask, &args, out),
     }
 }
 
-async fn get(daemon: &mut Daemon, job: String) -> Result<proto::Job, Error> {
+pub(super) async fn get(daemon: &mut Daemon, job: String) -> Result<proto::Job, Error> {
     let answer = daemon.client.get_job(proto::GetJobRequest { job }).await;
     Ok(answer.map_err(|status| daemon.refusal(&status))?.into_inner())
 }
@@ -141,27 +153,6 @@ fn create(ask: &Ask, args: CreateArgs, now: Timestamp, out: &mut dyn Write) -> R
         Ok(answer.map_err(|status| daemon.refusal(&status))?.into_inner())
     })?;
     write_changed("Created", ask, &job, now, out)
-}
-
-fn update(ask: &Ask, args: UpdateArgs, now: Timestamp, out: &mut dyn Write) -> Result<(), Error> {
-    let job = ask.daemon(async |mut daemon| {
-        let before = get(&mut daemon, args.job).await?;
-        let given = before.spec.as_ref().map(Spec::from).unwrap_or_default();
-        let name = given.name.clone();
-        let mut spec = args.spec.spec(given)?;
-        if spec.name.is_empty() {
-            spec.name = name;
-        }
-        spec.name = args.rename.unwrap_or(spec.name);
-        let request = proto::UpdateJobRequest {
-            job: before.id,
-            spec: Some(spec.into()),
-            expected_version: before.version,
-        };
-        let answer = daemon.client.update_job(request).await;
-        Ok(answer.map_err(|status| daemon.refusal(&status))?.into_inner())
-    })?;
-    write_changed("Updated", ask, &job, now, out)
 }
 
 fn write_changed(
@@ -229,23 +220,48 @@ fn executions(ask: &Ask, args: ExecutionsArgs, out: &mut dyn Write) -> Result<()
     write_more(listed.more, out)
 }
 
-fn write_more(more: bool, out: &mut dyn Write) -> Result<(), Error> {
+pub(super) fn write_more(more: bool, out: &mut dyn Write) -> Result<(), Error> {
     if more {
         writeln!(out, "\nThere are more: --limit N shows more of them, --all shows all.")?;
     }
     Ok(())
 }
 
-fn delete(ask: &Ask, args: DeleteArgs, out: &mut dyn Write) -> Result<(), Error> {
-    let asking = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if !args.yes && !asking {
-        let problem = "needed where nobody can be asked: a deleted job does not come back";
-        return Err(Error::input("--yes", &problem));
-    }
+fn cancel(ask: &Ask, args: SureArgs, now: Timestamp, out: &mut dyn Write) -> Result<(), Error> {
+    args.confirm.check("what waits of the job is cancelled, and what runs is asked to stop")?;
+    let cancelled = ask.daemon(async |mut daemon| {
+        let job = get(&mut daemon, args.job).await?;
+        let alive = format!("{} running, {} waiting", job.running, job.waiting);
+        if !args.confirm.ask(&format!("Switch off {} ({alive})?", name(&job)))? {
+            return Ok(None);
+        }
+        daemon.rest.call(Method::POST, &format!("/jobs/{}/cancel", job.id), None).await?;
+        get(&mut daemon, job.id).await.map(Some)
+    })?;
+    let Some(job) = cancelled else {
+        return Ok(writeln!(out, "Nothing was cancelled")?);
+    };
+    write_changed("Switched off", ask, &job, now, out)
+}
+
+fn enable(ask: &Ask, args: Named, now: Timestamp, out: &mut dyn Write) -> Result<(), Error> {
+    let job = ask.daemon(async |mut daemon| {
+        let job = get(&mut daemon, args.job).await?;
+        let path = format!("/jobs/{}", job.id);
+        daemon.rest.patch(&path, &json!({"enabled": true}), job.version).await?;
+        get(&mut daemon, job.id).await
+    })?;
+    write_changed("Switched on", ask, &job, now, out)
+}
+
+fn delete(ask: &Ask, args: SureArgs, out: &mut dyn Write) -> Result<(), Error> {
+    args.confirm.check("a deleted job does not come back")?;
     let deleted = ask.daemon(async |mut daemon| {
         // Asked about by its name, deleted by its id: what the question was about is what goes.
         let job = get(&mut daemon, args.job).await?;
-        if !args.yes && !confirmed(&job)? {
+        let description = on_one_line(&job.description);
+        let question = format!("Delete {} ({description})? It does not come back.", name(&job));
+        if !args.confirm.ask(&question)? {
             return Ok(None);
         }
         let request = proto::DeleteJobRequest { job: job.id.clone() };
@@ -254,23 +270,11 @@ fn delete(ask: &Ask, args: DeleteArgs, out: &mut dyn Write) -> Result<(), Error>
         Ok(Some(job))
     })?;
     let Some(job) = deleted else {
-        writeln!(out, "Nothing was deleted")?;
-        return Ok(());
+        return Ok(writeln!(out, "Nothing was deleted")?);
     };
     if ask.json {
-        return write_json(&serde_json::json!({"deleted": job.id}), out);
+        return write_json(&json!({"deleted": job.id}), out);
     }
     writeln!(out, "Deleted {} ({})", name(&job), on_one_line(&job.id))?;
     Ok(())
-}
-
-/// Asks on the terminal; anything but a yes is a no.
-fn confirmed(job: &proto::Job) -> Result<bool, Error> {
-    let description = on_one_line(&job.description);
-    let mut terminal = anstream::stderr().lock();
-    write!(terminal, "Delete {} ({description})? It does not come back. [y/N] ", name(job))?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

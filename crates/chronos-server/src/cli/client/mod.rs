@@ -2,11 +2,14 @@
 
 mod account;
 mod backup;
+mod confirm;
+mod dead_letters;
 mod execution;
 mod follow;
 mod identity;
 mod job;
 mod keys;
+mod notify;
 mod pages;
 mod password;
 mod rest;
@@ -15,6 +18,7 @@ mod spec;
 mod spec_flags;
 mod target;
 mod time;
+mod told;
 mod users;
 
 use std::future::Future;
@@ -33,6 +37,7 @@ use rest::Rest;
 
 pub(super) use account::{Login, Logout, Whoami, login, logout, whoami};
 pub(super) use backup::{BackupArgs, backup};
+pub(super) use dead_letters::{DeadLetters, dead_letters};
 pub(super) use execution::{Executions, executions};
 pub(super) use job::{Jobs, jobs};
 pub(super) use keys::{Keys, keys};
@@ -91,7 +96,8 @@ Exit codes:
   2   the command line or a value is not accepted
   3   the run that was followed did not succeed
   4   there is no such job, execution, user or key
-  5   refused as things stand: the name is taken, a run is under way, the version changed
+  5   refused as things stand: the name is taken, a run is under way, the version changed,
+      a quota is used up
   69  no daemon answers
   77  the daemon does not know who you are, or you may not do this";
 
@@ -110,9 +116,10 @@ fn address(text: &str) -> Result<String, String> {
         .ok_or_else(|| format!("\"{text}\" is not accepted; use http://HOST:PORT"))
 }
 
-/// A connection to a daemon.
+/// A connection to a daemon, which speaks gRPC and REST over it.
 struct Daemon {
     address: String,
+    rest: Rest,
     client: SchedulerClient<InterceptedService<Channel, Bearer>>,
 }
 
@@ -157,12 +164,11 @@ impl Ask {
     }
 
     async fn connect(&self) -> Result<Daemon, Error> {
-        let rest = self.open().await?;
-        let bearer = self.bearer(&rest).await?;
-        let Rest { address, channel, .. } = rest;
-        let client = SchedulerClient::with_interceptor(channel, bearer)
+        let mut rest = self.open().await?;
+        rest.bearer = self.bearer(&rest).await?;
+        let client = SchedulerClient::with_interceptor(rest.channel.clone(), rest.bearer.clone())
             .max_decoding_message_size(LARGEST_ANSWER);
-        Ok(Daemon { address, client })
+        Ok(Daemon { address: rest.address.clone(), rest, client })
     }
 
     async fn open(&self) -> Result<Rest, Error> {
@@ -197,7 +203,10 @@ impl Daemon {
         match status.code() {
             Code::InvalidArgument | Code::OutOfRange => Error::Rejected(said),
             Code::NotFound => Error::NotFound(said),
-            Code::AlreadyExists | Code::FailedPrecondition | Code::Aborted => Error::Refused(said),
+            Code::AlreadyExists
+            | Code::FailedPrecondition
+            | Code::Aborted
+            | Code::ResourceExhausted => Error::Refused(said),
             Code::Unauthenticated => Error::Denied(format!("{said}; {ADVICE}")),
             Code::PermissionDenied => Error::Denied(said),
             Code::DeadlineExceeded | Code::Cancelled => {

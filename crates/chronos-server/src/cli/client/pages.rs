@@ -24,6 +24,16 @@ pub(super) struct Listed<T> {
 }
 
 impl Paging {
+    /// So many at most.
+    pub(super) fn of(limit: usize) -> Self {
+        Self { limit, all: false }
+    }
+
+    /// Everything there is.
+    pub(super) fn all() -> Self {
+        Self { limit: 0, all: true }
+    }
+
     /// Fetches page after page: `fetch` takes a limit and a cursor, and gives items and the next
     /// cursor, empty after the last.
     pub(super) async fn collect<T, Page>(

@@ -1,12 +1,14 @@
 //! Calls of the REST API, on the connection that gRPC goes over.
 
 use axum::body::{Body, to_bytes};
+use axum::http::request::Builder;
 use axum::http::{Method, Request, StatusCode, header};
 use serde_json::Value;
 use tonic::transport::Channel;
 use tower::ServiceExt;
 
 use super::identity::Bearer;
+use super::pages::{Listed, Paging};
 use super::{ADVICE, unreachable};
 use crate::cli::Error;
 
@@ -30,6 +32,40 @@ impl Rest {
         self.call(Method::POST, path, Some(body)).await
     }
 
+    /// Changes what is at this version.
+    pub(super) async fn patch(
+        &self,
+        path: &str,
+        body: &Value,
+        version: u64,
+    ) -> Result<Value, Error> {
+        let request = Request::builder().header(header::IF_MATCH, format!("\"{version}\""));
+        self.send(request.method(Method::PATCH).uri(path), Some(body)).await
+    }
+
+    /// The pages of a list, narrowed by parameters.
+    pub(super) async fn pages(
+        &self,
+        path: &str,
+        parameters: &[(&str, &str)],
+        paging: &Paging,
+    ) -> Result<Listed<Value>, Error> {
+        let fetch = async |limit: u32, cursor: String| {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            query.append_pair("limit", &limit.to_string()).extend_pairs(parameters);
+            if !cursor.is_empty() {
+                query.append_pair("cursor", &cursor);
+            }
+            let mut page = self.get(&format!("{path}?{}", query.finish())).await?;
+            let next = page["next_cursor"].as_str().unwrap_or_default().to_owned();
+            match page["items"].take() {
+                Value::Array(items) => Ok((items, next)),
+                _ => Err(Error::Daemon("the daemon answers no list".into())),
+            }
+        };
+        paging.collect(fetch).await
+    }
+
     /// The answer to a request; null if it is empty.
     pub(super) async fn call(
         &self,
@@ -37,7 +73,10 @@ impl Rest {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, Error> {
-        let mut request = Request::builder().method(method).uri(path);
+        self.send(Request::builder().method(method).uri(path), body).await
+    }
+
+    async fn send(&self, mut request: Builder, body: Option<&Value>) -> Result<Value, Error> {
         if let Some(token) = &self.bearer.0 {
             request = request.header(header::AUTHORIZATION, format!("Bearer {}", token.expose()));
         }

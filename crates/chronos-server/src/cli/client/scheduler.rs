@@ -43,13 +43,13 @@ enum Verb {
 }
 
 #[derive(Debug, clap::Args)]
-struct Named {
+pub(super) struct Named {
     /// The job's name or id
-    job: String,
+    pub(super) job: String,
 }
 
 #[derive(Debug, clap::Args)]
-struct PauseArgs {
+pub(super) struct PauseArgs {
     /// The job's name or id
     job: String,
     /// Why, for whoever wonders later
@@ -58,7 +58,7 @@ struct PauseArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct RunArgs {
+pub(super) struct RunArgs {
     /// The job's name or id
     job: String,
     /// Return as soon as the run is queued
@@ -72,33 +72,52 @@ pub(in crate::cli) fn scheduler(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let Scheduler { ask, verb } = args;
-    ask.daemon(async |mut daemon| match verb {
-        Verb::List => list(&mut daemon, ask.json, now, out).await,
-        Verb::Status(named) => status(&mut daemon, named.job, ask.json, now, out).await,
-        Verb::Pause(PauseArgs { job, note }) => {
-            let paused = daemon.client.pause_job(proto::PauseJobRequest { job, note }).await;
-            let job = paused.map_err(|status| daemon.refusal(&status))?.into_inner();
-            if ask.json {
-                return write_json(&JobJson::from(&job), out);
-            }
-            writeln!(
-                out,
-                "Paused {0} until someone says: chronos scheduler resume {0}",
-                name(&job)
-            )?;
-            Ok(())
+    match verb {
+        Verb::List => ask.daemon(async |mut daemon| list(&mut daemon, ask.json, now, out).await),
+        Verb::Status(Named { job }) => {
+            ask.daemon(async |mut daemon| status(&mut daemon, job, ask.json, now, out).await)
         }
-        Verb::Resume(Named { job }) => {
-            let resumed = daemon.client.resume_job(proto::ResumeJobRequest { job }).await;
-            let job = resumed.map_err(|status| daemon.refusal(&status))?.into_inner();
-            if ask.json {
-                return write_json(&JobJson::from(&job), out);
-            }
-            writeln!(out, "Resumed {}; {}", name(&job), next_run(&job, now))?;
-            Ok(())
-        }
-        Verb::Run(run) => run_job(&mut daemon, run, ask.json, out).await,
-    })
+        Verb::Pause(args) => pause(&ask, args, out),
+        Verb::Resume(args) => resume(&ask, args, now, out),
+        Verb::Run(args) => run(&ask, args, out),
+    }
+}
+
+/// Keeps a job from firing.
+pub(super) fn pause(ask: &Ask, args: PauseArgs, out: &mut dyn Write) -> Result<(), Error> {
+    let PauseArgs { job, note } = args;
+    let job = ask.daemon(async |mut daemon| {
+        let paused = daemon.client.pause_job(proto::PauseJobRequest { job, note }).await;
+        Ok(paused.map_err(|status| daemon.refusal(&status))?.into_inner())
+    })?;
+    if ask.json {
+        return write_json(&JobJson::from(&job), out);
+    }
+    writeln!(out, "Paused {0} until someone says: chronos scheduler resume {0}", name(&job))?;
+    Ok(())
+}
+
+/// Lets a paused job fire again.
+pub(super) fn resume(
+    ask: &Ask,
+    Named { job }: Named,
+    now: Timestamp,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let job = ask.daemon(async |mut daemon| {
+        let resumed = daemon.client.resume_job(proto::ResumeJobRequest { job }).await;
+        Ok(resumed.map_err(|status| daemon.refusal(&status))?.into_inner())
+    })?;
+    if ask.json {
+        return write_json(&JobJson::from(&job), out);
+    }
+    writeln!(out, "Resumed {}; {}", name(&job), next_run(&job, now))?;
+    Ok(())
+}
+
+/// Runs a job now.
+pub(super) fn run(ask: &Ask, args: RunArgs, out: &mut dyn Write) -> Result<(), Error> {
+    ask.daemon(async |mut daemon| run_job(&mut daemon, args, ask.json, out).await)
 }
 
 /// What a job is called, in quotes and on one line.

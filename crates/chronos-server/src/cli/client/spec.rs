@@ -4,6 +4,7 @@ use chronos_core::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::notify::Notify;
 pub(super) use super::target::Target;
 use super::time::{duration, instant, to_duration, to_instant};
 use crate::cli::Error;
@@ -59,6 +60,8 @@ pub(super) struct Spec {
     pub(super) retry_max_seconds: Option<Seconds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) max_execution_time: Option<Seconds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) notify: Option<Notify>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,6 +174,7 @@ impl From<Spec> for proto::JobSpec {
             max_execution_time: wire(spec.max_execution_time),
             tags: spec.tags,
             priority: spec.priority,
+            notify: spec.notify.map(Into::into),
         }
     }
 }
@@ -234,6 +238,7 @@ impl From<&proto::JobSpec> for Spec {
             max_execution_time: seconds(&wire.max_execution_time),
             tags: wire.tags.clone(),
             priority: wire.priority,
+            notify: wire.notify.as_ref().map(Into::into),
             ..Self::default()
         };
         spec.set_target(wire.target.as_ref().and_then(|target| target.kind.as_ref()));

@@ -8,6 +8,7 @@ use chronos_core::Timestamp;
 use chronos_core::schedule::Zone;
 use clap::ArgGroup;
 
+use super::notify::NotifyFlags;
 use super::spec::{CatchUp, Overlap, Schedule, Seconds, Spec, Target};
 use super::target::post;
 use crate::cli::{Error, args};
@@ -16,7 +17,7 @@ use crate::secrets::{HeaderValue, SecretText};
 /// Nothing larger is read from a file or from standard input.
 const LARGEST_FILE: u64 = 16 << 20;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 #[command(
     group = ArgGroup::new("cadence").args(["cron", "every", "at"]),
     group = ArgGroup::new("kind").args(["url", "http", "handler"]),
@@ -117,6 +118,9 @@ pub(super) struct SpecFlags {
     /// The quiet-hours policy to observe
     #[arg(long, value_name = "ID", help_heading = "Policies")]
     quiet_hours: Option<String>,
+
+    #[command(flatten)]
+    notify: NotifyFlags,
 }
 
 impl SpecFlags {
@@ -138,6 +142,7 @@ impl SpecFlags {
         }
         self.set_when(&mut spec)?;
         self.set_what(&mut spec)?;
+        self.notify.set(&mut spec.notify)?;
         self.set_policies(&mut spec);
         Ok(spec)
     }
@@ -304,7 +309,7 @@ fn read(flag: &'static str, file: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// A secret as it is typed or, better kept out of a shell's history, in the file after an at sign.
-fn read_secret(flag: &'static str, text: &str) -> Result<String, Error> {
+pub(super) fn read_secret(flag: &'static str, text: &str) -> Result<String, Error> {
     let Some(file) = text.strip_prefix('@') else {
         return Ok(text.into());
     };
@@ -313,7 +318,7 @@ fn read_secret(flag: &'static str, text: &str) -> Result<String, Error> {
     Ok(text.trim_end_matches(['\r', '\n']).into())
 }
 
-fn header(text: &str) -> Result<(String, String), String> {
+pub(super) fn header(text: &str) -> Result<(String, String), String> {
     let header = text.split_once(':').filter(|(name, _)| !name.trim().is_empty());
     let header = header.map(|(name, value)| (name.trim().into(), value.trim().into()));
     header.ok_or_else(|| "it is not accepted; use NAME:VALUE".to_owned())

@@ -1,7 +1,7 @@
 //! Executions: one attempt at one slot, or the record that it was skipped.
 
 use chronos_core::Execution;
-use chronos_core::execution::{State, Trigger};
+use chronos_core::execution::State;
 
 use super::time::{duration, timestamp};
 use crate::proto;
@@ -10,6 +10,7 @@ impl From<&Execution> for proto::Execution {
     fn from(execution: &Execution) -> Self {
         let (run, running) = (execution.run(), execution.running());
         let response = run.and_then(|run| run.response.as_deref());
+        let notice = execution.notice();
         let started = running.map(|running| running.started_at);
         let worker = running.map(|running| &running.lease.worker);
         Self {
@@ -19,11 +20,9 @@ impl From<&Execution> for proto::Execution {
             run_at: Some(timestamp(execution.run_at)),
             status: execution.status().into(),
             reason: reason(&execution.state).into(),
-            trigger: match execution.trigger {
-                Trigger::Schedule => "schedule".into(),
-                Trigger::CatchUp => "catch_up".into(),
-                Trigger::Manual { .. } => "manual".into(),
-            },
+            trigger: execution.trigger.as_str().into(),
+            notice: notice.map(|notice| notice.kind.as_str().into()).unwrap_or_default(),
+            about: notice.map(|notice| notice.about.execution.to_string()).unwrap_or_default(),
             attempt: execution.attempt,
             retry_number: execution.retry,
             worker_id: worker

@@ -23,7 +23,7 @@ impl Activity {
     /// The activity of each job that has any.
     pub(crate) fn by_job(live: &[Execution]) -> HashMap<JobId, Self> {
         let mut jobs: HashMap<JobId, Self> = HashMap::new();
-        for execution in live {
+        for execution in live.iter().filter(|live| live.notice().is_none()) {
             let activity = jobs.entry(execution.job).or_default();
             if execution.running().is_some() {
                 activity.running += 1;

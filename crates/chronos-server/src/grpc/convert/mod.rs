@@ -2,6 +2,7 @@
 
 pub(super) mod execution;
 pub(super) mod job;
+mod notify;
 pub(super) mod policy;
 pub(super) mod schedule;
 pub(super) mod spec;

@@ -6,11 +6,11 @@ use chronos_core::policy::{OverlapPolicy, Priority, retry};
 use chronos_core::{JobId, JobSpec, Timestamp};
 
 use super::time::{duration, span};
-use super::{policy, schedule, target};
+use super::{notify, policy, schedule, target};
 use crate::defaults::Defaults;
 use crate::grpc::refusal::Refusal;
 use crate::proto;
-use crate::secrets::Safe;
+use crate::secrets::{Part, Safe};
 
 impl Defaults<'_> {
     /// The spec that was asked for, as a job of this id made at `now`; `before` is what it asks for
@@ -35,7 +35,10 @@ impl Defaults<'_> {
         let sent = asked.schedule.ok_or_else(|| Refusal::missing("schedule", accepted))?;
         let schedule = schedule::read(sent, self.zone, now);
         let schedule = schedule.map_err(|refusal| refusal.within("schedule"))?;
-        let safe = Safe { keyring: self.keyring, job: id, before };
+        let safe = |part| Safe::new(part, self.keyring, id, before);
+        let notify = asked.notify.map(|sent| notify::read(sent, self.reach, safe(Part::Webhook)));
+        let notify = notify.transpose().map_err(|refusal| refusal.within("notify"))?;
+        let safe = safe(Part::Target);
         let accepted = "a target with http or handler";
         let sent = asked.target.ok_or_else(|| Refusal::missing("target", accepted))?;
         let target = target::read(sent, &self.handlers, self.reach, safe);
@@ -64,6 +67,7 @@ impl Defaults<'_> {
             quiet_hours: quiet_hours(&asked.quiet_hours_policy_id)?,
             retry,
             max_execution_time: limit.or(target.usual_limit()),
+            notify: notify.map(Box::new),
             target,
             ..spec.with_tags(asked.tags)
         })
@@ -116,6 +120,7 @@ impl From<&JobSpec> for proto::JobSpec {
             max_execution_time: spec.max_execution_time.map(duration),
             tags: spec.tags.iter().map(ToString::to_string).collect(),
             priority: Some(spec.priority.level().into()),
+            notify: spec.notify.as_deref().map(Into::into),
         }
     }
 }

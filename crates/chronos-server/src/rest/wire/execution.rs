@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chronos_core::execution::{State, Trigger};
+use chronos_core::execution::State;
 use chronos_core::{Execution as Told, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -25,9 +25,12 @@ pub(crate) struct Execution {
     status: &'static str,
     /// Why it was skipped, cancelled or asked to stop.
     reason: Option<String>,
-    /// `schedule`, `catch_up` or `manual`.
+    /// `schedule`, `catch_up` or `manual`; `notice` where it is no run of the job, but tells about one.
     #[schema(example = "schedule")]
     trigger: &'static str,
+    /// What it tells, if it is a notice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<Notice>,
     /// Which attempt at the slot it is, from 1.
     attempt: u32,
     /// How many retries came before it.
@@ -61,6 +64,23 @@ pub(crate) struct Execution {
     log: Option<String>,
 }
 
+/// What a notice tells.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Notice {
+    /// `failure`, `recovery` or `overdue`.
+    #[schema(example = "failure")]
+    kind: &'static str,
+    /// The execution that it is about.
+    #[schema(format = "uuid")]
+    about: String,
+}
+
+impl From<&chronos_core::notice::Notice> for Notice {
+    fn from(notice: &chronos_core::notice::Notice) -> Self {
+        Self { kind: notice.kind.as_str(), about: notice.about.execution.to_string() }
+    }
+}
+
 impl From<&Told> for Execution {
     fn from(execution: &Told) -> Self {
         let (run, running) = (execution.run(), execution.running());
@@ -77,11 +97,8 @@ impl From<&Told> for Execution {
             run_at: execution.run_at,
             status: execution.status(),
             reason: reason(&execution.state).map(Into::into),
-            trigger: match execution.trigger {
-                Trigger::Schedule => "schedule",
-                Trigger::CatchUp => "catch_up",
-                Trigger::Manual { .. } => "manual",
-            },
+            trigger: execution.trigger.as_str(),
+            notice: execution.notice().map(Into::into),
             attempt: execution.attempt,
             retry_number: execution.retry,
             worker_id: worker.or(run.map(|run| &run.worker)).map(ToString::to_string),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::notify::Notify;
 use super::policy::{self, CatchUp, Overlap};
 use super::schedule::Schedule;
 use super::target::{self, Target};
@@ -91,6 +92,8 @@ pub(crate) struct Asked {
     retry_max_seconds: Seconds,
     #[schema(value_type = Option<f64>)]
     max_execution_time: Option<Seconds>,
+    /// Who is told about its runs, and of what; null where it says nothing of its own.
+    notify: Option<Notify>,
 }
 
 /// Since when and why a job is paused.
@@ -156,6 +159,7 @@ impl From<&JobSpec> for Asked {
             retry_base_seconds: spec.retry.base.into(),
             retry_max_seconds: spec.retry.max_delay.into(),
             max_execution_time: spec.max_execution_time.map(Into::into),
+            notify: spec.notify.as_deref().map(Into::into),
         }
     }
 }
@@ -170,6 +174,8 @@ impl Job {
     pub(crate) fn of(job: &chronos_core::Job, live: &[&Execution]) -> Self {
         let chronos_core::Job { spec, standing } = job;
         let tally = &standing.tally;
+        let is_run = |live: &&&Execution| live.notice().is_none();
+        let live: Vec<&Execution> = live.iter().filter(is_run).copied().collect();
         let running = live.iter().filter(|live| live.running().is_some()).count();
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Self {

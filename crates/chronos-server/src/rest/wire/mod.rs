@@ -3,6 +3,7 @@
 pub(super) mod account;
 pub(super) mod execution;
 pub(super) mod job;
+pub(super) mod notify;
 pub(super) mod policy;
 pub(super) mod schedule;
 pub(super) mod spec;

@@ -10,13 +10,14 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::Errors;
+use super::notify::{self, Notify};
 use super::policy::{self, CatchUp, Overlap};
 use super::schedule::{self, Kind, Schedule};
 use super::target::{self, Target};
 use crate::defaults::Defaults;
 use crate::problem::FieldError;
 use crate::seconds::Seconds;
-use crate::secrets::Safe;
+use crate::secrets::{Part, Safe};
 
 /// A job to be made.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -85,6 +86,8 @@ pub(crate) struct NewJob {
     /// if left out.
     #[schema(value_type = Option<f64>, minimum = 0)]
     pub(crate) max_execution_time: Option<Seconds>,
+    /// Who is told about its runs, and of what; whom the daemon tells about all jobs if left out.
+    pub(crate) notify: Option<Notify>,
 }
 
 /// What kind of job a route makes.
@@ -110,7 +113,10 @@ impl Defaults<'_> {
         let schedule = errors.note(self.schedule(asked.schedule, recurs, now));
         let given = target::body(asked.payload.as_deref(), asked.payload_base64.as_deref());
         let body = errors.note(given).flatten().or(body);
-        let safe = Safe { keyring: self.keyring, job: id, before };
+        let safe = |part| Safe::new(part, self.keyring, id, before);
+        let notify = asked.notify.map(|asked| asked.read(self.reach, safe(Part::Webhook)));
+        let notify = errors.note(notify.transpose());
+        let safe = safe(Part::Target);
         let target = errors.note(asked.target.read(body, &self.handlers, self.reach, safe));
         let (most, queued) = (asked.max_concurrent, asked.max_queued);
         let overlap = errors.note(policy::overlap(asked.overlap_policy, most, queued));
@@ -141,6 +147,7 @@ impl Defaults<'_> {
                 quiet_hours: quiet_hours?,
                 retry,
                 max_execution_time: limit.or(target.usual_limit()),
+                notify: notify?,
                 target,
                 ..spec
             };
@@ -225,6 +232,9 @@ pub(crate) fn field_error(error: &chronos_core::Error) -> FieldError {
         Error::ZeroDuration { field } => field,
         Error::Http { field, problem } => {
             return FieldError::new(target::field_of(field), problem);
+        }
+        Error::Notify { field, problem } => {
+            return FieldError::new(notify::field_of(field), problem);
         }
     };
     FieldError::new(field, error)

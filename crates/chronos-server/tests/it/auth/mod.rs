@@ -6,6 +6,7 @@ mod getting_in;
 mod keys;
 mod limits;
 mod matrix;
+mod quotas;
 mod strangers;
 mod users;
 

@@ -106,7 +106,20 @@ async fn a_cursor_and_a_request_key_of_somebody_else_lead_nowhere() {
 async fn a_job_is_whoever_made_its_and_stays_so() {
     let (estate, ada) = Estate::open().await;
     let (bob, bob_id) = ada.hire("bob", "user").await;
-    for field in ["created_by", "owner", "owner_id", "user_id"] {
+    for field in [
+        "created_by",
+        "owner",
+        "owner_id",
+        "user_id",
+        "tenant_id",
+        "role",
+        "id",
+        "version",
+        "status",
+        "next_execution_time",
+        "retry_count",
+        "fencing_token",
+    ] {
         let mut body = hourly("mine", "succeed");
         body[field] = json!("somebody");
         let (named, _) = bob.post("/jobs/recurring", &body).await.refused(422);
@@ -252,5 +265,43 @@ async fn a_stream_ends_when_its_reader_is_shut_out() {
         assert_eq!(ended.await.unwrap_err().code(), Code::Unauthenticated);
     }
     drop((grpc, program, by_login, by_key));
+    estate.close().await;
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_reader_gets_another_role() {
+    let (estate, ada) = Estate::open().await;
+    let (bob, _) = ada.hire("bob", "user").await;
+    let (vic, id) = ada.hire("vic", "viewer").await;
+    let job = bob.post("/jobs/recurring", &hourly("watched", "succeed")).await.expect(201);
+    let watch = WatchExecutionsRequest { of: Some(Of::Job(text(&job["id"]).into())) };
+    let mut grpc = vic.grpc().await;
+    let mut stream = soon(grpc.watch_executions(watch)).await.unwrap().into_inner();
+    ada.patch(&format!("/users/{id}"), &json!({"role": "user"})).await.expect(200);
+    let ended = soon(async { stream.message().await });
+    assert_eq!(ended.await.unwrap_err().code(), Code::Unauthenticated);
+    drop((grpc, stream));
+    estate.close().await;
+}
+
+#[tokio::test]
+async fn nobody_takes_every_place_that_there_is_for_streams() {
+    let estate = Estate::with(|config| config.limits.watchers_per_account = 2).await;
+    let anyone = estate.anyone();
+    anyone.post("/auth/signup", &super::credentials("ada")).await.expect(201);
+    let ada = anyone.log_in("ada").await;
+    let (bob, _) = ada.hire("bob", "user").await;
+    let job = bob.post("/jobs/recurring", &hourly("watched", "succeed")).await.expect(201);
+    let watch = || WatchExecutionsRequest { of: Some(Of::Job(text(&job["id"]).into())) };
+    let (mut bobs, mut adas) = (bob.grpc().await, ada.grpc().await);
+    let first = soon(bobs.watch_executions(watch())).await.unwrap();
+    let second = soon(bobs.watch_executions(watch())).await.unwrap();
+    let refused = soon(bobs.watch_executions(watch())).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
+    let others = soon(adas.watch_executions(watch())).await.unwrap();
+    // One that is closed makes room.
+    drop(first);
+    soon(async { while bobs.watch_executions(watch()).await.is_err() {} }).await;
+    drop((second, others, bobs, adas));
     estate.close().await;
 }

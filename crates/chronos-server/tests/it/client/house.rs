@@ -25,7 +25,7 @@ impl House {
         Self::serving(&["--store", "fjall", "--data-dir", data.to_str().unwrap()])
     }
 
-    fn serving(store: &[&str]) -> Self {
+    pub(super) fn serving(store: &[&str]) -> Self {
         let args = [
             "serve",
             "--listen",
@@ -95,7 +95,7 @@ impl Drop for House {
     }
 }
 
-/// An endpoint that answers every request with this status, and says what it was sent.
+/// An endpoint that answers requests with the statuses it was given, and says what it was sent.
 pub(crate) struct Endpoint {
     address: SocketAddr,
     pub(crate) requests: std::sync::mpsc::Receiver<String>,
@@ -103,11 +103,27 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     pub(crate) fn answering(status: &'static str) -> Self {
+        Self::saying(status, b"ok")
+    }
+
+    /// The same with this body.
+    pub(crate) fn saying(status: &'static str, said: &'static [u8]) -> Self {
+        Self::of(&[], status, said)
+    }
+
+    /// Answers the first requests with these statuses, and all others with the last one.
+    pub(crate) fn in_turn(first: &'static [&'static str], then: &'static str) -> Self {
+        Self::of(first, then, b"ok")
+    }
+
+    fn of(first: &'static [&'static str], then: &'static str, said: &'static [u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (tell, requests) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
+            let mut statuses = first.iter();
             for stream in listener.incoming() {
+                let status = statuses.next().unwrap_or(&then);
                 let mut stream = BufReader::new(stream.unwrap());
                 let (mut request, mut length) = (String::new(), 0);
                 while !request.ends_with("\r\n\r\n") {
@@ -123,8 +139,10 @@ impl Endpoint {
                 let mut body = vec![0; length];
                 stream.read_exact(&mut body).unwrap();
                 request.push_str(&String::from_utf8(body).unwrap());
+                let length = said.len();
                 let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\n");
-                write!(stream.get_mut(), "{head}Content-Length: 2\r\n\r\nok").unwrap();
+                write!(stream.get_mut(), "{head}Content-Length: {length}\r\n\r\n").unwrap();
+                stream.get_mut().write_all(said).unwrap();
                 let _ = tell.send(request);
             }
         });

@@ -44,7 +44,7 @@ fn a_job_is_created_shown_listed_and_deleted() {
 
 /// The spec of "full" once it has this header; names of headers know no case.
 fn spec_with_header(house: &House, header: &str) -> Value {
-    house.answer(&["jobs", "update", "full", "--header", header]);
+    house.answer(&["jobs", "edit", "full", "--header", header]);
     serde_json::from_str(&house.answer(&["jobs", "show", "full", "--spec"])).unwrap()
 }
 
@@ -141,8 +141,7 @@ fn every_flag_reaches_the_job_and_comes_back_as_json() {
 fn an_update_changes_what_is_named_and_nothing_else() {
     let house = House::open();
     let before = create(&house, "report");
-    let after =
-        house.json(&["jobs", "update", "report", "--tz", "Asia/Tokyo", "--rename", "tokyo"]);
+    let after = house.json(&["jobs", "edit", "report", "--tz", "Asia/Tokyo", "--rename", "tokyo"]);
     assert_eq!(after["name"], "tokyo");
     assert_eq!(after["schedule"]["timezone"], "Asia/Tokyo");
     assert_eq!(after["schedule"]["expression"], before["schedule"]["expression"]);

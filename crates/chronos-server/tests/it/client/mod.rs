@@ -1,9 +1,12 @@
 //! Commands that ask a daemon, against the real one.
 
 mod backup;
+mod editing;
 pub(crate) mod house;
 mod identity;
 mod jobs;
+mod logs;
+mod notices;
 mod refusals;
 mod runs;
 mod secrets;

@@ -36,6 +36,14 @@ fn what_is_not_there_taken_or_wrong_has_a_code_each() {
         &["jobs", "show"],
         &["jobs", "executions"],
         &["jobs", "delete", "--yes"],
+        &["jobs", "cancel", "--yes"],
+        &["jobs", "enable"],
+        &["jobs", "edit", "--retries", "1"],
+        &["jobs", "logs"],
+        &["jobs", "pause"],
+        &["jobs", "resume"],
+        &["jobs", "run"],
+        &["dead-letters", "list", "--job"],
         &["executions", "show"],
     ] {
         let nothing = "0190b0c1-0000-7000-8000-000000000000";

@@ -43,9 +43,9 @@ fn a_secret_is_sealed_on_disk_and_opens_with_its_key_alone() {
     let house = House::over(&data);
     house.answer(&["scheduler", "run", "hidden"]);
     assert!(endpoint.requests.recv().unwrap().contains("authorization: hunter2-canary\r\n"));
-    let moved = house.answer(&["jobs", "update", "hidden", "--url", "http://127.0.0.1:9/"]);
+    let moved = house.answer(&["jobs", "edit", "hidden", "--url", "http://127.0.0.1:9/"]);
     assert!(moved.contains("no secrets for it: Authorization"), "{moved}");
-    house.answer(&["jobs", "update", "hidden", "--url", &url, "--secret-header", &secret]);
+    house.answer(&["jobs", "edit", "hidden", "--url", &url, "--secret-header", &secret]);
     drop(house);
 
     fs::rename(&key, data.join("secret.key.old")).unwrap();

@@ -3,8 +3,9 @@
 use chronos_server::proto::schedule::Cadence;
 use chronos_server::proto::target::Kind;
 use chronos_server::proto::{
-    CreateJobRequest, Cron, DeleteJobRequest, GetJobRequest, Http, JobSpec, PauseJobRequest,
-    ResumeJobRequest, Schedule, Target, UpdateJobRequest, catch_up_policy, overlap_policy,
+    CreateJobRequest, Cron, DeleteJobRequest, GetJobRequest, Http, JobSpec, NoticeKinds, Notify,
+    PauseJobRequest, ResumeJobRequest, Schedule, Target, UpdateJobRequest, catch_up_policy,
+    overlap_policy,
 };
 use prost_types::{Duration, Timestamp};
 use tonic::Code;
@@ -51,6 +52,13 @@ fn full() -> JobSpec {
         max_execution_time: seconds(90),
         tags: vec!["daily".into(), "reports".into()],
         priority: Some(7),
+        notify: Some(Notify {
+            url: "https://example.com/alerts".into(),
+            headers: [("x-team".into(), "billing".into())].into(),
+            on: Some(NoticeKinds { kinds: vec!["failure".into(), "overdue".into()] }),
+            overdue_after: seconds(90),
+            ..Notify::default()
+        }),
     }
 }
 

@@ -34,6 +34,39 @@ async fn the_server_tells_its_document_and_shows_it_without_other_machines() {
     house.close().await;
 }
 
+/// The fields of a schema, with those of what it is put together from.
+fn fields(document: &Value, schema: &Value, found: &mut BTreeSet<String>) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let schema = document.pointer(name.trim_start_matches('#'));
+        fields(document, schema.unwrap_or_else(|| panic!("there is no {name}")), found);
+    }
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        fields(document, part, found);
+    }
+    found.extend(
+        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()),
+    );
+}
+
+#[tokio::test]
+async fn what_is_told_has_the_fields_that_the_document_says() {
+    let house = House::open().await;
+    let document: Value = serde_json::from_str(&chronos_server::rest::openapi()).unwrap();
+    let job = house.make(&super::hourly("a", "succeed")).await;
+    let run =
+        house.ask("POST", &format!("/jobs/{}/run", super::text(&job["id"]))).await.expect(201);
+    // Told only where there is something to tell.
+    let job_may = ["payload_base64", "dropped_secrets"];
+    let run_may = ["response_body", "response_body_base64"];
+    for (name, told, may) in [("Job", &job, job_may), ("Execution", &run, run_may)] {
+        let mut documented = BTreeSet::new();
+        fields(&document, &document["components"]["schemas"][name], &mut documented);
+        let told = told.as_object().unwrap().keys().cloned().chain(may.map(Into::into)).collect();
+        assert_eq!(documented, told, "{name}");
+    }
+    house.close().await;
+}
+
 /// What the document says can be asked, such as "GET /jobs/{id}".
 fn documented() -> BTreeSet<String> {
     let document: Value = serde_json::from_str(&chronos_server::rest::openapi()).unwrap();

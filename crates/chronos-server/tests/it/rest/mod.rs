@@ -7,6 +7,7 @@ mod documenting;
 mod hiding;
 mod listing;
 mod monitoring;
+mod notifying;
 mod once;
 mod previewing;
 mod reaching;

@@ -85,10 +85,14 @@ CREATE TABLE chronos.job_standings (
     last_error text,
     last_skip_at timestamptz,
     last_skip_reason text,
+    -- Since when runs have failed for good, and how many did.
+    failing_since timestamptz,
+    failures integer,
     -- The ids of the executions that wait or run, sixteen bytes each. An index of live executions by
     -- job would hold an entry for every one that ever lived, for as long as any session elsewhere
     -- keeps an old snapshot.
     live bytea NOT NULL,
+    CONSTRAINT job_standings_failing CHECK ((failing_since IS NULL) = (failures IS NULL)),
     CONSTRAINT job_standings_rest CHECK (rest IN ('PENDING', 'SUCCESS', 'FAILED', 'DISABLED')),
     CONSTRAINT job_standings_rest_of_deleted CHECK (rest = 'PENDING' OR NOT deleted),
     CONSTRAINT job_standings_due CHECK (due_at IS NULL OR (enabled AND NOT deleted)),
@@ -121,6 +125,8 @@ CREATE TABLE chronos.live_executions (
     run_at timestamptz NOT NULL,
     trigger text NOT NULL,
     manual_number bigint,
+    -- What it tells about another execution, if it is no run of its job.
+    notice text,
     attempt integer NOT NULL,
     retry_number integer NOT NULL,
     lost integer NOT NULL,
@@ -128,6 +134,8 @@ CREATE TABLE chronos.live_executions (
     priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
     -- The trace of whoever asked for it.
     trace_id uuid,
+    -- When it is overdue unless it has begun.
+    overdue_at timestamptz,
     -- Waits for an earlier run or for the end of a pause.
     held boolean NOT NULL,
     worker_id text,
@@ -139,6 +147,7 @@ CREATE TABLE chronos.live_executions (
     -- When it is taken from a worker that neither renews nor stops.
     reap_at timestamptz,
     cancel text,
+    CONSTRAINT live_executions_notice CHECK ((trigger = 'notice') = (notice IS NOT NULL)),
     CONSTRAINT live_executions_runs_or_waits CHECK (CASE
         WHEN token IS NULL
         THEN num_nonnulls(worker_id, started_at, last_heartbeat_at, expires_at, deadline, reap_at, cancel) = 0
@@ -153,7 +162,9 @@ CREATE TABLE chronos.live_executions (
 CREATE INDEX live_executions_ready ON chronos.live_executions (priority, run_at, id)
     WHERE token IS NULL AND NOT held;
 CREATE INDEX live_executions_retry ON chronos.live_executions (job_id)
-    WHERE token IS NULL AND retry_number > 0;
+    WHERE token IS NULL AND retry_number > 0 AND notice IS NULL;
+CREATE INDEX live_executions_overdue_at ON chronos.live_executions (overdue_at, id)
+    WHERE token IS NULL AND overdue_at IS NOT NULL;
 CREATE INDEX live_executions_reap_at ON chronos.live_executions (reap_at, id)
     WHERE reap_at IS NOT NULL;
 
@@ -169,11 +180,13 @@ CREATE TABLE chronos.job_executions (
     run_at timestamptz NOT NULL,
     trigger text NOT NULL,
     manual_number bigint,
+    notice text,
     attempt integer NOT NULL,
     retry_number integer NOT NULL,
     lost integer NOT NULL,
     priority smallint NOT NULL,
     trace_id uuid,
+    overdue_at timestamptz,
     status text NOT NULL,
     worker_id text,
     token bigint,
@@ -281,8 +294,9 @@ CREATE VIEW chronos.jobs AS
 SELECT s.id, p.name, p.created_by,
     ARRAY(SELECT t.tag FROM chronos.job_tags t WHERE t.job_id = s.id ORDER BY t.tag) AS tags,
     CASE WHEN s.live = '' THEN s.rest ELSE (
-        SELECT CASE WHEN bool_or(l.token IS NOT NULL) THEN 'RUNNING'
-            WHEN bool_or(l.retry_number > 0) THEN 'RETRY_PENDING' ELSE 'PENDING' END
+        SELECT CASE WHEN bool_and(l.notice IS NOT NULL) THEN s.rest
+            WHEN bool_or(l.token IS NOT NULL AND l.notice IS NULL) THEN 'RUNNING'
+            WHEN bool_or(l.retry_number > 0 AND l.notice IS NULL) THEN 'RETRY_PENDING' ELSE 'PENDING' END
         FROM generate_series(0, length(s.live) / 16 - 1) AS place
         JOIN chronos.live_executions l
             ON l.id = encode(substring(s.live FROM place * 16 + 1 FOR 16), 'hex')::uuid

@@ -5,7 +5,7 @@ WITH guess AS (
 ), of_job AS MATERIALIZED (
     SELECT l.job_id, CASE WHEN bool_or(l.token IS NOT NULL) THEN 'RUNNING'
         WHEN bool_or(l.retry_number > 0) THEN 'RETRY_PENDING' ELSE 'PENDING' END AS status
-    FROM chronos.live_executions l GROUP BY l.job_id
+    FROM chronos.live_executions l WHERE l.notice IS NULL GROUP BY l.job_id
 ), live AS MATERIALIZED (
     -- The fence keeps PostgreSQL from going through all jobs.
     SELECT job.rest, of_job.status FROM of_job CROSS JOIN LATERAL (

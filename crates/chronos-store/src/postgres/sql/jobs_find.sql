@@ -2,7 +2,8 @@
 -- through in order and only as far as rows are still asked for.
 SELECT s.id, s.revision, s.deleted, s.due_at, s.enabled, s.next_execution_time, s.last_slot, s.deferred_until,
     s.paused_since, s.pause_note, s.fired, s.manual, s.succeeded, s.failed, s.skipped, s.failed_in_a_row,
-    s.last_run_at, s.last_duration_ms, s.last_error, s.last_skip_at, s.last_skip_reason, s.live, p.spec::text, p.payload
+    s.last_run_at, s.last_duration_ms, s.last_error, s.last_skip_at, s.last_skip_reason, s.failing_since, s.failures,
+    s.live, p.spec::text, p.payload
 FROM (
     SELECT candidate.id FROM (chronos_source) AS candidate
     WHERE candidate.id > $1 AND candidate.id <= $2 ORDER BY candidate.id OFFSET 0
@@ -18,8 +19,9 @@ WHERE ($4::text IS NULL OR p.created_by = $4)
     AND ($11::timestamptz IS NULL OR s.next_execution_time >= $11)
     AND ($12::timestamptz IS NULL OR s.next_execution_time < $12)
     AND ($8::text IS NULL OR $8 = CASE WHEN s.live = '' THEN s.rest ELSE (
-        SELECT CASE WHEN bool_or(l.token IS NOT NULL) THEN 'RUNNING'
-            WHEN bool_or(l.retry_number > 0) THEN 'RETRY_PENDING' ELSE 'PENDING' END
+        SELECT CASE WHEN bool_and(l.notice IS NOT NULL) THEN s.rest
+            WHEN bool_or(l.token IS NOT NULL AND l.notice IS NULL) THEN 'RUNNING'
+            WHEN bool_or(l.retry_number > 0 AND l.notice IS NULL) THEN 'RETRY_PENDING' ELSE 'PENDING' END
         FROM generate_series(0, length(s.live) / 16 - 1) AS place
         JOIN chronos.live_executions l
             ON l.id = encode(substring(s.live FROM place * 16 + 1 FOR 16), 'hex')::uuid

@@ -19,10 +19,10 @@ WITH ready AS MATERIALIZED (
 )
 UPDATE chronos.live_executions l
 SET token = numbered.token, worker_id = $7, started_at = $4, last_heartbeat_at = $4, expires_at = $8,
-    deadline = $4 + s.max_execution_us * interval '1 microsecond',
+    deadline = $4 + CASE WHEN l.notice IS NULL THEN s.max_execution_us ELSE $9 END * interval '1 microsecond',
     reap_at = $8
 FROM numbered JOIN chronos.job_standings s ON s.id = numbered.job_id
 WHERE l.id = numbered.id
-RETURNING l.id, l.job_id, l.scheduled_for, l.run_at, l.trigger, l.manual_number, l.attempt, l.retry_number,
-    l.lost, l.priority, l.trace_id, l.held, l.worker_id, l.token, l.started_at, l.last_heartbeat_at, l.expires_at,
+RETURNING l.id, l.job_id, l.scheduled_for, l.run_at, l.trigger, l.manual_number, l.notice, l.attempt, l.retry_number,
+    l.lost, l.priority, l.trace_id, l.overdue_at, l.held, l.worker_id, l.token, l.started_at, l.last_heartbeat_at, l.expires_at,
     l.deadline, l.cancel, s.revision

@@ -8,6 +8,7 @@ SET revision = excluded.revision, deleted = false, enabled = excluded.enabled, r
     next_execution_time = excluded.next_execution_time, last_slot = NULL, deferred_until = NULL,
     paused_since = NULL, pause_note = NULL, retry_count = 0, fired = 0, manual = 0, succeeded = 0,
     failed = 0, skipped = 0, failed_in_a_row = 0, last_run_at = NULL, last_duration_ms = NULL,
-    last_error = NULL, last_skip_at = NULL, last_skip_reason = NULL
+    last_error = NULL, last_skip_at = NULL, last_skip_reason = NULL, failing_since = NULL,
+    failures = NULL
 WHERE s.deleted
 RETURNING revision

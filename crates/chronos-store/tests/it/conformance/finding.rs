@@ -4,7 +4,7 @@ use chronos_core::execution::Failure;
 use chronos_core::job::Status;
 use chronos_core::plan::{Change, Ending};
 use chronos_core::policy::retry;
-use chronos_core::store::JobFilter;
+use chronos_core::store::{Error, JobFilter};
 use chronos_core::{JobId, JobSpec};
 
 use crate::answers::found;
@@ -65,6 +65,58 @@ pub(crate) async fn each_filter_finds_what_it_asks_for(bench: &mut Bench) {
         bench.reopen().await;
     }
     assert_eq!(bench.find_jobs(&any(), None, 0).await.unwrap().jobs, []);
+}
+
+pub(crate) async fn what_is_asked_for_is_only_text(bench: &Bench) {
+    let hostile = [
+        "'",
+        "';DROP TABLE chronos.job_specs;--",
+        "' OR '1'='1",
+        "\" OR \"\"=\"",
+        "%",
+        "_",
+        "\\",
+        "\\'",
+        "$1",
+        "a%",
+        "*",
+        "(",
+        "[",
+        "\u{ffff}",
+        "\u{10ffff}",
+        "nul\0",
+        "chronos.job_specs",
+        "\u{202e}",
+    ];
+    bench.create(owned("ann", every("a", 10).with_tags(["red"]))).await;
+    let mut made = Vec::new();
+    for (number, text) in hostile.into_iter().enumerate() {
+        let spec = JobSpec { name: text.into(), ..owned(text, every(&number.to_string(), 10)) };
+        match bench.create_job(spec.with_tags([text]), at(0)).await {
+            Ok(job) => made.push((text, job.spec.id)),
+            // Some of it is no name; it can be asked for all the same.
+            refused => assert!(matches!(refused, Err(Error::Invalid(_))), "{text:?}: {refused:?}"),
+        }
+    }
+    assert!(made.len() > hostile.len() / 2, "{made:?}");
+    for text in hostile {
+        let id = made.iter().find(|(name, _)| *name == text).map(|(_, id)| *id);
+        let own = if id.is_some() { text } else { "" };
+        for filter in [
+            JobFilter { owner: Some(text.into()), ..any() },
+            JobFilter { tag: Some(text.into()), ..any() },
+            JobFilter { owner: Some(text.into()), name_prefix: Some(text.into()), ..any() },
+        ] {
+            assert_eq!(names(bench, &filter).await, own, "{filter:?}");
+        }
+        let begins = names(bench, &JobFilter { name_prefix: Some(text.into()), ..any() }).await;
+        let like: String =
+            made.iter().map(|(name, _)| *name).filter(|name| name.starts_with(text)).collect();
+        assert_eq!(begins, like, "{text:?}");
+        let named = bench.job_named(text, text).await.unwrap();
+        assert_eq!(named.map(|job| job.spec.id), id, "{text:?}");
+    }
+    assert_eq!(bench.jobs(None, 100).await.unwrap().len(), made.len() + 1);
 }
 
 pub(crate) async fn filters_narrow_each_other(bench: &Bench) {

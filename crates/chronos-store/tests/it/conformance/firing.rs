@@ -121,7 +121,7 @@ pub(crate) async fn caught_up_slots_run_in_order_one_behind_the_other(bench: &Be
         .create(JobSpec { catch_up: CatchUpPolicy::run_all_capped(2).unwrap(), ..every("a", 10) })
         .await;
     let first = bench.start(45).await;
-    assert_eq!((first.execution.slot, first.execution.trigger), (at(10), Trigger::CatchUp));
+    assert_eq!((first.execution.slot, &first.execution.trigger), (at(10), &Trigger::CatchUp));
     bench.end(&first, Ending::Success, 46).await;
     let claims = bench.take(46).await;
     assert_eq!(claims.len(), 1);

@@ -19,6 +19,7 @@ pub(crate) mod reaping;
 pub(crate) mod redriving;
 pub(crate) mod switching;
 pub(crate) mod taking;
+pub(crate) mod telling;
 
 /// Runs every case, and random histories, on one engine. A case that is not listed here is dead code,
 /// which the compiler reports.
@@ -142,10 +143,26 @@ macro_rules! conformance {
             }
             finding {
                 each_filter_finds_what_it_asks_for,
+                what_is_asked_for_is_only_text,
                 filters_narrow_each_other,
                 pages_neither_miss_nor_repeat_while_jobs_come_and_go,
                 an_edit_is_found_under_what_it_says_now,
                 a_status_follows_what_is_alive,
+            }
+            telling {
+                a_final_failure_and_the_recovery_after_it_are_told,
+                a_notice_is_no_run_of_its_job,
+                runs_neither_wait_for_notices_nor_take_them_back,
+                a_notice_that_is_never_taken_is_given_up_and_not_told_of,
+                a_webhook_out_of_order_gathers_one_notice_of_a_kind,
+                a_lost_notice_is_told_by_another_worker,
+                a_run_that_has_not_begun_in_time_is_told_of_once,
+                a_run_that_began_in_time_is_not_overdue,
+                a_run_that_a_person_keeps_waiting_is_not_overdue,
+                telling_of_overdue_runs_keeps_to_its_limit,
+                slots_that_nobody_fired_are_told_together,
+                what_is_usually_told_holds_for_jobs_that_do_not_say,
+                deleting_a_job_takes_back_what_was_to_be_told,
             }
             once {
                 the_same_request_makes_one_job,
@@ -154,6 +171,9 @@ macro_rules! conformance {
                 the_same_request_makes_one_run,
                 what_is_refused_is_not_remembered,
                 requests_at_once_make_one_job,
+                an_owner_has_no_more_jobs_than_it_may,
+                many_jobs_are_made_each_by_itself,
+                jobs_at_once_are_no_more_than_their_owner_may_have,
             }
             redriving {
                 a_dead_letter_is_tried_again_at_its_slot,

@@ -4,16 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::audit::{Decision, Slots};
 use chronos_core::execution::Trigger;
-use chronos_core::{Execution, Job, Timestamp};
+use chronos_core::notice::Kind;
+use chronos_core::{Execution, ExecutionId, Job, Timestamp};
 
 use crate::answers::Answers;
 
-/// Slots of the schedule share one name; each run by hand has its own.
-fn number_of(trigger: Trigger) -> Option<u64> {
+/// Slots of the schedule share one name; each run by hand and each notice has its own.
+fn number_of(trigger: &Trigger) -> (u64, Option<(Kind, ExecutionId)>) {
     match trigger {
-        Trigger::Schedule | Trigger::CatchUp => None,
-        Trigger::Manual { number } => Some(number),
+        Trigger::Schedule | Trigger::CatchUp => (0, None),
+        Trigger::Manual { number } => (*number, None),
+        Trigger::Notice(notice) => (0, Some((notice.kind, notice.about.execution))),
     }
+}
+
+/// The executions that are runs of their jobs.
+fn runs<'a>(rows: impl IntoIterator<Item = &'a Execution>) -> impl Iterator<Item = &'a Execution> {
+    rows.into_iter().filter(|row| row.notice().is_none())
 }
 
 pub(crate) fn assert_hold(answers: &Answers) {
@@ -23,6 +30,7 @@ pub(crate) fn assert_hold(answers: &Answers) {
         assert_overlap(job, rows);
         assert_counted(answers, job);
         assert_nobody_waits_for_nothing(job, rows);
+        assert_failures_are_told(job, rows);
         let standing = &job.standing;
         let (last, next) = (standing.last_slot, standing.next_slot);
         assert!(next.is_none_or(|next| last.is_none_or(|last| next > last)));
@@ -33,7 +41,7 @@ pub(crate) fn assert_hold(answers: &Answers) {
 fn assert_each_slot_runs_once(answers: &Answers) {
     let mut slots: BTreeMap<_, Vec<&Execution>> = BTreeMap::new();
     for row in answers.rows() {
-        let key = (row.job, row.slot, number_of(row.trigger));
+        let key = (row.job, row.slot, number_of(&row.trigger));
         slots.entry(key).or_default().push(row);
     }
     for attempts in slots.values_mut() {
@@ -47,8 +55,8 @@ fn assert_each_slot_runs_once(answers: &Answers) {
     }
     let mut fired = BTreeSet::new();
     for event in &answers.audit {
-        if let Decision::Fired { slot, trigger, .. } = event.decision {
-            let new = fired.insert((event.job, slot, number_of(trigger)));
+        if let Decision::Fired { slot, trigger, .. } = &event.decision {
+            let new = fired.insert((event.job, *slot, number_of(trigger)));
             assert!(new, "{slot} fired twice");
         }
     }
@@ -56,7 +64,7 @@ fn assert_each_slot_runs_once(answers: &Answers) {
 
 /// What runs or may be claimed, a waiting retry among it.
 fn active(rows: &[Execution]) -> usize {
-    let active = rows.iter().filter(|row| row.is_live() && !row.is_held());
+    let active = runs(rows).filter(|row| row.is_live() && !row.is_held());
     active.count()
 }
 
@@ -67,11 +75,11 @@ fn capacity(job: &Job) -> usize {
 
 /// What a job's tally says happened is what its executions and the decisions about it say.
 fn assert_counted(answers: &Answers, job: &Job) {
-    let rows = answers.executions[&job.spec.id].iter();
+    let rows = runs(&answers.executions[&job.spec.id]);
     let succeeded = rows.filter(|row| row.status() == "SUCCESS").count() as u64;
     let (mut fired, mut manual) = (0, 0);
     for event in answers.audit.iter().filter(|it| it.job == job.spec.id) {
-        if let Decision::Fired { trigger, .. } = event.decision {
+        if let Decision::Fired { trigger, .. } = &event.decision {
             *(if trigger.is_scheduled() { &mut fired } else { &mut manual }) += 1;
         }
     }
@@ -97,6 +105,30 @@ fn assert_nobody_waits_for_nothing(job: &Job, rows: &[Execution]) {
     if job.standing.enabled && job.standing.next_slot.is_none() {
         let mut scheduled = rows.iter().filter(|row| row.trigger.is_scheduled());
         assert!(scheduled.any(Execution::is_live), "{job:#?} {rows:#?}");
+    }
+}
+
+/// A job that has always asked for it has one notice about each run that failed for good, and none else.
+fn assert_failures_are_told(job: &Job, rows: &[Execution]) {
+    let failing = job.standing.failing.map_or(0, |failing| failing.failures);
+    assert_eq!(failing > 0, job.standing.failing.is_some());
+    if job.spec.version > 1 || job.spec.notify.is_none() {
+        return;
+    }
+    let told: BTreeSet<ExecutionId> = rows
+        .iter()
+        .filter_map(Execution::notice)
+        .filter(|notice| notice.kind == Kind::Failure)
+        .map(|notice| notice.about.execution)
+        .collect();
+    for row in runs(rows) {
+        let last = !runs(rows).any(|other| {
+            (other.slot, number_of(&other.trigger)) == (row.slot, number_of(&row.trigger))
+                && other.attempt > row.attempt
+        });
+        let failed = matches!(row.status(), "FAILED" | "TIMED_OUT" | "STUCK");
+        assert!(!(failed && last) || told.contains(&row.id), "{row:#?} is not told of");
+        assert!(failed || !told.contains(&row.id), "{row:#?} is told of");
     }
 }
 

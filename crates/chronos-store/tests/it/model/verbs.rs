@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use chronos_core::execution::Failure;
+use chronos_core::notice::{Notify, Occasions};
 use chronos_core::plan::Ending;
 use chronos_core::policy::quiet_hours::{Mode, WeekdaySet, Window};
 use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, QuietHours, retry};
 use chronos_core::schedule::Zone;
-use chronos_core::{JobId, JobSpec, PolicyId, Schedule};
+use chronos_core::{Http, JobId, JobSpec, PolicyId, Schedule};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -59,6 +60,7 @@ pub(super) struct Traits {
     max_retry: u32,
     max_execution_time: Option<u64>,
     quiet: bool,
+    told: bool,
     tags: &'static [&'static str],
 }
 
@@ -88,9 +90,16 @@ impl Traits {
             retry: retry::Policy::up_to(self.max_retry),
             max_execution_time: self.max_execution_time.map(seconds),
             quiet_hours: self.quiet.then(policy_id),
+            notify: self.told.then(notify),
             ..JobSpec::new(id, name, schedule, at(second)).with_tags(self.tags.iter().copied())
         }
     }
+}
+
+/// Everything is told, at once.
+fn notify() -> Box<Notify> {
+    let on = Occasions { overdue: Some(Duration::from_secs(20)), ..Occasions::default() };
+    Box::new(Notify { webhook: Http::new("https://example.com").ok(), on })
 }
 
 pub(super) fn policy_id() -> PolicyId {
@@ -181,9 +190,19 @@ fn traits() -> impl Strategy<Value = Traits> {
     let jitter = prop_oneof![Just(0_u64), Just(4)];
     let max_execution_time = proptest::option::of(Just(20_u64));
     let tags = prop_oneof![Just(&[][..]), Just(&["red"][..]), Just(&["blue", "red"][..])];
-    let rest = (jitter, 0..3_u32, max_execution_time, any::<bool>(), tags);
+    let rest = (jitter, 0..3_u32, max_execution_time, any::<(bool, bool)>(), tags);
     (cadence, overlap, catch_up, rest).prop_map(|(cadence, overlap, catch_up, rest)| {
-        let (jitter, max_retry, max_execution_time, quiet, tags) = rest;
-        Traits { cadence, overlap, catch_up, jitter, max_retry, max_execution_time, quiet, tags }
+        let (jitter, max_retry, max_execution_time, (quiet, told), tags) = rest;
+        Traits {
+            cadence,
+            overlap,
+            catch_up,
+            jitter,
+            max_retry,
+            max_execution_time,
+            quiet,
+            told,
+            tags,
+        }
     })
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chronos_core::audit::Decision;
 use chronos_core::plan::Ending;
 use chronos_core::policy::OverlapPolicy;
-use chronos_core::store::{Hold, Renewal};
+use chronos_core::store::{Creation, Error, Hold, Renewal};
 use chronos_core::{JobSpec, Store};
 use chronos_pgtest::Cluster;
 use chronos_store::PostgresConfig;
@@ -198,4 +198,29 @@ async fn an_idle_transaction_elsewhere_does_not_slow_the_queues_down() {
         let walked = after - before;
         assert!(walked < 10_000, "{walked} entries of {index} were walked over in ten turns");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_has_no_more_jobs_than_it_may_on_all_nodes_together() {
+    let schema = fresh().await;
+    let mut tasks = Vec::new();
+    for node in 0..4 {
+        let store: Arc<dyn Store> = Arc::new(schema.store().await);
+        for number in 0..10 {
+            let (store, name) = (store.clone(), format!("j{node}{number}"));
+            let spec = JobSpec { owner: "ann".into(), ..every(&name, 10) };
+            tasks.push(tokio::spawn(async move {
+                store.create_job_on(Creation::new(spec).within(15), at(0)).await
+            }));
+        }
+    }
+    let mut made = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(_) => made += 1,
+            refused => assert_eq!(refused, Err(Error::TooManyJobs(15))),
+        }
+    }
+    let store = schema.store().await;
+    assert_eq!((made, store.jobs(None, 100).await.unwrap().len()), (15, 15));
 }

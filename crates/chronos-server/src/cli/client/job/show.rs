@@ -7,6 +7,7 @@ use chronos_core::Timestamp;
 use chronos_core::schedule::Zone;
 
 use super::super::execution::status_style;
+use super::super::notify::Notify;
 use super::super::spec::{CatchUp, Overlap, Schedule, Seconds, Spec, Target};
 use super::super::time::{duration, instant};
 use crate::cli::table::{self, Column};
@@ -116,6 +117,7 @@ pub(super) fn write(job: &proto::Job, now: Timestamp, out: &mut dyn Write) -> Re
         ("retries", retries(&spec)),
         ("time limit", spec.max_execution_time.map(of).unwrap_or_default()),
         ("quiet hours", spec.quiet_hours_policy_id.clone().unwrap_or_default()),
+        ("notices", spec.notify.as_ref().map(Notify::in_words).unwrap_or_default()),
         ("created", at(&job.created_at)),
         ("version", job.version.to_string()),
     ];

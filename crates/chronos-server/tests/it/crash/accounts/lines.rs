@@ -17,9 +17,10 @@ impl Account {
         }
         let mut lines: BTreeMap<(Timestamp, u64), Vec<&Execution>> = BTreeMap::new();
         for row in &self.rows {
-            let number = match row.trigger {
+            let number = match &row.trigger {
                 Trigger::Schedule | Trigger::CatchUp => 0,
-                Trigger::Manual { number } => number,
+                Trigger::Manual { number } => *number,
+                Trigger::Notice(_) => panic!("these jobs tell nobody anything"),
             };
             lines.entry((row.slot, number)).or_default().push(row);
         }
@@ -42,8 +43,8 @@ impl Account {
         let count = u32::try_from(line.len()).unwrap();
         assert_eq!(attempts, (1..=count).collect::<Vec<_>>(), "{}", about());
         for row in line {
-            let id = ExecutionId::of(row.job, row.slot, row.trigger, row.attempt);
-            assert_eq!((row.id, row.trigger), (id, line[0].trigger), "{}", about());
+            let id = ExecutionId::of(row.job, row.slot, &row.trigger, row.attempt);
+            assert_eq!((row.id, &row.trigger), (id, &line[0].trigger), "{}", about());
             assert!(row.running().is_none(), "nobody is left to run {}", about());
         }
         let (last, before) = line.split_last().unwrap();
@@ -75,7 +76,7 @@ impl Account {
         }
         assert!(fired.values().all(|times| *times == 1), "{} fired twice", self.title());
         for row in &self.rows {
-            let first = ExecutionId::of(row.job, row.slot, row.trigger, 1);
+            let first = ExecutionId::of(row.job, row.slot, &row.trigger, 1);
             let was_fired = fired.contains_key(&first);
             let was_skipped = matches!(row.state, State::Skipped { .. }) && row.attempt == 1;
             assert!(was_fired || was_skipped, "{} has {row:?} from nowhere", self.title());

@@ -1,0 +1,24 @@
+//! The secret of the webhook that is told about all jobs.
+
+use std::fs;
+
+use super::{Error, ServeConfig};
+
+/// Has what the scheduler's own webhook is told signed with the secret in the file that is named.
+pub(super) fn sign(config: &mut ServeConfig) -> Result<(), Error> {
+    let (Some(path), Some(notify)) =
+        (&config.notify_signing_secret_file, &mut config.scheduler.notify)
+    else {
+        return Ok(());
+    };
+    let refused = |problem: String| Error::SigningSecret { path: path.clone(), problem };
+    let secret = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    notify.webhook = match notify.webhook.take() {
+        None => None,
+        Some(webhook) => {
+            let signed = webhook.signed_with(secret.trim());
+            Some(signed.map_err(|error| refused(crate::notify::refused(error).1))?)
+        }
+    };
+    Ok(())
+}

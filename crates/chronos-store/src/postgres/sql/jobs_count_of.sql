@@ -1,0 +1,2 @@
+-- How many jobs an owner has.
+SELECT count(*) FROM chronos.job_specs WHERE created_by = $1
