@@ -93,4 +93,5 @@ licences:
 	cargo deny --locked --offline check bans licenses sources
 
 bench: ## Measure, print the figures with their ceilings, and fail where one is not met
+	cargo build --locked --quiet --release --package chronos-server
 	cargo run --locked --quiet --release --package chronos-bench

@@ -10,6 +10,7 @@ use anyhow::{Context, ensure};
 use reqwest::{Client, StatusCode, header};
 use tokio::process::{Child, Command};
 
+use super::client;
 use crate::disk;
 use crate::process::begin;
 use crate::report::{Figure, Goal};
@@ -58,7 +59,7 @@ impl Daemon {
             .with_context(|| {
                 format!("cannot start {}; `make bench` builds it", program.display())
             })?;
-        let client = Client::builder().no_proxy().build()?;
+        let client = client()?;
         let daemon = Self { process, client, url: format!("http://{address}") };
         for _ in 0..200 {
             let answer = daemon.client.get(format!("{}/readyz", daemon.url)).send().await;

@@ -28,6 +28,13 @@ pub(crate) async fn outgoing() -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
+/// A bare client with a pool of connections.
+fn client() -> anyhow::Result<reqwest::Client> {
+    // It asks who would encrypt even where nothing is encrypted.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Ok(reqwest::Client::builder().no_proxy().build()?)
+}
+
 /// What makes the requests of jobs that go anywhere.
 fn caller(clock: Arc<dyn Clock>) -> Arc<dyn Handler> {
     Arc::new(Caller::new(clock, Reach::everything()))

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::ensure;
 
 use super::target::Endpoint;
-use super::{caller, calling, once};
+use super::{caller, calling, client, once};
 use crate::disk;
 use crate::live;
 use crate::process::begin;
@@ -34,7 +34,7 @@ pub(super) async fn measure() -> anyhow::Result<Vec<Figure>> {
 
 /// Requests a second of a bare client with a pool of connections.
 async fn bare(endpoint: &Endpoint, requests: usize) -> anyhow::Result<f64> {
-    let client = reqwest::Client::builder().no_proxy().build()?;
+    let client = client()?;
     let (url, left) = (endpoint.url(), Arc::new(AtomicUsize::new(requests)));
     let begun = begin();
     let mut callers = tokio::task::JoinSet::new();
