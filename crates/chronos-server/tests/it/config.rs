@@ -46,6 +46,16 @@ fn flags_go_over_variables_and_variables_over_the_file() {
 }
 
 #[test]
+fn every_key_is_in_the_documents_and_in_the_file_to_begin_with() {
+    let table = include_str!("../../../../docs/configuration.md");
+    let file = include_str!("../../../../deploy/chronos.toml");
+    for key in in_force("", &[], &[]).as_object().unwrap().keys() {
+        assert!(table.contains(&format!("\n| `{key}` | ")), "{key} is not in the table");
+        assert!(file.contains(&format!("\n# {key} = ")), "{key} is not in the file");
+    }
+}
+
+#[test]
 fn what_is_printed_is_a_file_that_says_the_same() {
     let given = ["--data-dir", "/srv/a \"quoted\" place", "--default-timezone", "Europe/Berlin"];
     let (_directory, mut command) = config("", &[], &given);
