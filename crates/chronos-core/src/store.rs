@@ -6,6 +6,7 @@
 
 mod compaction;
 mod creation;
+mod error;
 mod find;
 mod once;
 mod worker;
@@ -24,63 +25,10 @@ use crate::policy::QuietHours;
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
 pub use compaction::{Compacted, CompactionHook, CompactionProgress};
 pub use creation::Creation;
+pub use error::Error;
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use once::{Done, Request};
 pub use worker::{Roles, Worker};
-
-/// What a store could not do, said so that the caller knows what to do next.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// Another job of the owner has the name.
-    #[error("a job named \"{0}\" already exists")]
-    NameTaken(String),
-    /// There is no such job.
-    #[error("no job with id {0}")]
-    NoSuchJob(JobId),
-    /// There is no such execution.
-    #[error("no execution with id {0}")]
-    NoSuchExecution(ExecutionId),
-    /// There is no such policy.
-    #[error("no quiet-hours policy with id {0}")]
-    NoSuchPolicy(PolicyId),
-    /// Jobs still refer to the policy.
-    #[error("the quiet-hours policy is in use by {} job(s), first of them \"{}\"", .0.len(), .0[0])]
-    PolicyInUse(Vec<String>),
-    /// The overlap policy refuses one more run.
-    #[error("job \"{0}\" is already running and its overlap policy admits no further run")]
-    Overlap(String),
-    /// The owner has as many jobs as it may have.
-    #[error("the owner has {0} jobs already, and may have no more")]
-    TooManyJobs(u64),
-    /// The request is known, and asked for something else.
-    #[error("this idempotency key was used for another request")]
-    RequestReused,
-    /// The execution's slot did not fail for good, or was tried again already.
-    #[error("execution {0} is not a dead letter")]
-    NotDeadLetter(ExecutionId),
-    /// The lease is no longer the caller's: its work must stop and its result is dropped.
-    #[error("the lease on execution {0} is lost")]
-    LeaseLost(ExecutionId),
-    /// Somebody else changed the job since it was read.
-    #[error("job \"{name}\" is at version {current}, not {expected}; read it again")]
-    VersionConflict {
-        /// The job's name.
-        name: String,
-        /// The version that the caller expected.
-        expected: u64,
-        /// The version that the job has.
-        current: u64,
-    },
-    /// What is asked for cannot be accepted.
-    #[error(transparent)]
-    Invalid(#[from] crate::Error),
-    /// The step may or may not have happened; try again, the verbs are safe to repeat.
-    #[error("the store is unavailable: {0}")]
-    Unavailable(String),
-    /// A record cannot be read; nothing was changed.
-    #[error("the store is damaged: {0}")]
-    Corrupt(String),
-}
 
 /// What a verb gives back.
 pub type Result<T> = std::result::Result<T, Error>;
