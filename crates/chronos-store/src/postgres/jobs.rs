@@ -1,6 +1,7 @@
 //! The verbs about jobs: made, changed, removed, and fired when they are due.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chronos_core::audit::Decision;
@@ -214,6 +215,15 @@ impl Shared {
     ) -> Result<Fired> {
         let (look, asking) = (self.horizons.due.look(), self.wakes.said_due.ask());
         let from = look.from;
+        if self.found_nothing_due.load(Ordering::Relaxed) {
+            // Whoever found nothing mostly finds nothing again, and one statement says so.
+            let query = self.sql.due_next.query().bind(time(from.0)).bind(from.1);
+            let next = self.first_time(query.bind(self.aside())).await?;
+            if next.is_none_or(|next| next > now) {
+                asking.answer(next);
+                return Ok(Fired { next, ..Fired::default() });
+            }
+        }
         let fired = step!(self, now, |session, step| {
             step.fires = true;
             self.fire_from(session, step, from, (limit, taker)).await
@@ -224,6 +234,7 @@ impl Shared {
         }
         look.found_nothing_below(nothing_below);
         asking.answer(fired.next);
+        self.found_nothing_due.store(fired.planned.is_empty(), Ordering::Relaxed);
         Ok(fired)
     }
 

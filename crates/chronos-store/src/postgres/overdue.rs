@@ -16,6 +16,11 @@ impl Shared {
         now: Timestamp,
         most: usize,
     ) -> Result<(Vec<Execution>, Option<Timestamp>)> {
+        let next = || self.first_time(self.sql.overdue_next.query().bind(self.aside()));
+        let first = next().await?;
+        if first.is_none_or(|first| first > now) {
+            return Ok((Vec::new(), first));
+        }
         let mut told = Vec::new();
         let query = self.sql.overdue_find.query().bind(time(now)).bind(self.aside());
         let rows = self.fetch_all(query.bind(rows_up_to(most))).await?;
@@ -27,8 +32,7 @@ impl Shared {
                 tell_all(self, step, &found)
             })?;
         }
-        let next = self.first_time(self.sql.overdue_next.query().bind(self.aside())).await?;
-        Ok((told, next))
+        Ok((told, next().await?))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -83,6 +83,8 @@ pub(super) struct Shared {
     /// How many connections are tried before they are used, because one was found dead.
     suspects: Arc<AtomicU32>,
     pub(super) syncer: Syncer,
+    /// Whether the last look for due jobs found none.
+    pub(super) found_nothing_due: AtomicBool,
     /// Counts reapings.
     pub(super) reaps: AtomicU32,
     pub(super) turns: Turns,
@@ -126,6 +128,7 @@ impl Shared {
             chance: RandomState::new(),
             suspects,
             syncer: Syncer::default(),
+            found_nothing_due: AtomicBool::new(false),
             turns: Turns::default(),
             reaps: AtomicU32::new(0),
             usual: Mutex::default(),

@@ -29,7 +29,6 @@ pub(crate) struct Execution {
     #[schema(example = "schedule")]
     trigger: &'static str,
     /// What it tells, if it is a notice.
-    #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<Notice>,
     /// Which attempt at the slot it is, from 1.
     attempt: u32,

@@ -62,12 +62,13 @@ pub(super) async fn settle(
     let healed_at = clock.now();
     let last = Timestamp::from_secs(healed_at.as_secs());
     until(store, async |store| {
-        let live = store.live(jobs).await.ok()?;
         for job in jobs {
             // The next slot has fired, too, so nothing of this one is still to come.
             let newest = store.executions(*job, None, 1).await.ok()?;
             newest.first().filter(|newest| newest.slot > last)?;
         }
+        // Looked for last: what fires in between would not be among them.
+        let live = store.live(jobs).await.ok()?;
         live.iter().all(|execution| execution.slot > last).then_some(())
     })
     .await;
