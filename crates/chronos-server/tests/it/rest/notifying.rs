@@ -111,7 +111,7 @@ async fn a_failure_and_the_recovery_after_it_are_told_with_a_signature() {
     assert_eq!((rows.len(), notices.len()), (5, 2), "the second success is no news");
     assert_eq!(notices[1]["notice"], json!({"kind": "failure", "about": failed["id"]}));
     assert_eq!(notices[1]["response_code"], 200);
-    assert!(rows.iter().all(|row| row["trigger"] == "notice" || row.get("notice").is_none()));
+    assert!(rows.iter().all(|row| row["trigger"] == "notice" || row["notice"].is_null()));
     let metrics = house.get("/metrics").await.text;
     for line in [
         "chronos_notices_total{kind=\"failure\",outcome=\"sent\"} 1",
