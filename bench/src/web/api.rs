@@ -141,12 +141,13 @@ impl Daemon {
     }
 }
 
-/// A job as a client writes it.
+/// A one-time job as a client writes it.
 fn job(number: usize) -> String {
     serde_json::json!({
         "name": format!("invoice-sync-{number:07}"),
-        "schedule": { "type": "cron", "expression": "30 3 * * 1-5", "timezone": "Europe/Berlin" },
-        "target": { "type": "http", "url": "https://example.com/hooks/invoice", "body": { "pages": 3 } },
+        "schedule": { "type": "one_shot", "at": "2096-12-01T09:00:00Z" },
+        "target": { "type": "http", "url": "https://example.com/hooks/invoice" },
+        "payload": { "pages": 3 },
         "tags": ["billing"],
     })
     .to_string()
