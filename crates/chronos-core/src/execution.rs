@@ -1,6 +1,7 @@
 //! Executions: one attempt at one slot, from queued to its end, as a state machine of types.
 
 mod run;
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use crate::notice::{self, Notice};
 use crate::policy::{Priority, retry};
 use crate::{ExecutionId, JobId, Timestamp, TraceId, WorkerId};
 pub use run::{Report, Response, Run};
+pub(crate) use told::{LOST, TIMED_OUT};
 
 /// One attempt at one slot of a job, or the record that the slot was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -360,21 +362,6 @@ impl Execution {
             | State::Running(_)
             | State::Cancelled { run: None, .. }
             | State::Skipped { .. } => None,
-        }
-    }
-
-    /// The state's public name.
-    #[must_use]
-    pub fn status(&self) -> &'static str {
-        match self.state {
-            State::Queued { .. } => "QUEUED",
-            State::Running(_) => "RUNNING",
-            State::Success(_) => "SUCCESS",
-            State::Failed(..) => "FAILED",
-            State::TimedOut(_) => "TIMED_OUT",
-            State::Stuck(_) => "STUCK",
-            State::Cancelled { .. } => "CANCELLED",
-            State::Skipped { .. } => "SKIPPED",
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::execution::{Execution, State, Trigger};
+use crate::execution::{Execution, Trigger};
 use crate::job::{Failing, JobSpec};
 use crate::policy::{Priority, retry};
 use crate::{Error, ExecutionId, Http, Timestamp};
@@ -209,34 +209,21 @@ impl Notice {
 impl From<&Execution> for About {
     fn from(execution: &Execution) -> Self {
         let run = execution.run();
-        let finished_at = match &execution.state {
-            State::Cancelled { at, .. } | State::Skipped { at, .. } => Some(*at),
-            _ => run.map(|run| run.finished_at),
-        };
         Self {
             execution: execution.id,
             slot: execution.slot,
             attempt: execution.attempt,
             status: execution.status().into(),
-            error: error_of(&execution.state),
+            error: error_of(execution),
             response_code: run.and_then(|run| run.response.as_ref()).map(|answer| answer.status),
             started_at: run.map(|run| run.started_at),
-            finished_at,
+            finished_at: execution.finished_at(),
         }
     }
 }
 
 /// Why an execution is no success, in at most so many words as a notice holds.
-fn error_of(state: &State) -> Option<Arc<str>> {
-    match state {
-        State::Queued { .. } | State::Running(_) | State::Success(_) => None,
-        State::Failed(_, failure) => {
-            let end = failure.message.floor_char_boundary(MAX_ERROR);
-            Some(failure.message[..end].into())
-        }
-        State::TimedOut(_) => Some("timed out".into()),
-        State::Stuck(_) => Some("lost with its worker".into()),
-        State::Cancelled { cause, .. } => Some(format!("cancelled: {}", cause.as_str()).into()),
-        State::Skipped { reason, .. } => Some(reason.as_str().into()),
-    }
+fn error_of(execution: &Execution) -> Option<Arc<str>> {
+    let error = execution.error().or_else(|| execution.reason())?;
+    Some(error[..error.floor_char_boundary(MAX_ERROR)].into())
 }

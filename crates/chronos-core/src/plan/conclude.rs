@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::{Live, Telling};
 use crate::audit::{Decision, EndingKind};
-use crate::execution::{CancelCause, Execution, Failure, Report, Run, SkipReason, State};
+use crate::execution::{
+    CancelCause, Execution, Failure, LOST, Report, Run, SkipReason, State, TIMED_OUT,
+};
 use crate::job::{Failing, Job, Standing, Tally};
 use crate::notice::{self, Kind, Notice, Occasions};
 use crate::policy::retry;
@@ -220,8 +222,8 @@ fn count(tally: &mut Tally, ending: &Ending, run: &Run, execution: &Execution) {
             return;
         }
         Ending::Failed(failure) => Some(failure.message.clone()),
-        Ending::TimedOut => Some("timed out".into()),
-        Ending::Stuck => Some("lost with its worker".into()),
+        Ending::TimedOut => Some(TIMED_OUT.into()),
+        Ending::Stuck => Some(LOST.into()),
         Ending::Cancelled => Some(cancelled(cause_of(execution))),
         Ending::Interrupted => Some(cancelled(CancelCause::Shutdown)),
     };

@@ -139,9 +139,9 @@ fn run_end(spec: &JobSpec, execution: &Execution) -> Option<RunEnd> {
     let result = match &execution.state {
         State::Queued { .. } | State::Running(_) => return None,
         State::Success(_) => JobResult::Success,
-        State::Failed(_, failure) => JobResult::Failed(failure.message.to_string()),
-        State::TimedOut(_) => JobResult::Failed("timed out".into()),
-        State::Stuck(_) => JobResult::Failed("lost with its worker".into()),
+        State::Failed(..) | State::TimedOut(_) | State::Stuck(_) => {
+            JobResult::Failed(execution.error().unwrap_or_default().into())
+        }
         State::Cancelled { cause, .. } => {
             JobResult::Failed(format!("cancelled: {}", cause.as_str()))
         }

@@ -164,14 +164,14 @@ impl LineAnswer {
 fn read(api: &Api, caller: &Caller, bytes: &[u8], now: Timestamp) -> Result<Asked, Problem> {
     let mut fields: std::collections::BTreeMap<String, Box<RawValue>> = strict::read(bytes)?;
     let key = fields.remove("idempotency_key");
-    let key = key.map(|key| strict::read::<Option<String>>(key.get().as_bytes())).transpose()?;
+    let key = key.map(|key| strict::fit::<Option<String>>(key.get().as_bytes())).transpose()?;
     let key = key.flatten().map(|key| idempotency::check(&key)).transpose();
     let key = key.map_err(|error| Problem::invalid(vec![error]))?;
     let request = key.map(|key| {
         store::Request::new(&caller.owner, &key, &[b"POST /jobs/bulk", bytes.trim_ascii()])
     });
     let rest = serde_json::to_vec(&fields).unwrap_or_default();
-    let asked: NewJob = strict::read(&rest)?;
+    let asked: NewJob = strict::fit(&rest)?;
     let id = api.service.new_job_id();
     let spec =
         api.defaults().read_json(asked, Recurs::Either, (id, &caller.owner), (None, None), now);

@@ -15,6 +15,11 @@ pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice::<Checked>(bytes).map_err(|error| {
         Problem::new(StatusCode::BAD_REQUEST, format!("the body is not accepted: {error}"))
     })?;
+    fit(bytes)
+}
+
+/// The value that these bytes say, which were read before: what does not fit is named.
+pub(super) fn fit<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(&mut json)
         .map_err(|error| Problem::invalid(vec![misfit(error)]))

@@ -168,12 +168,8 @@ impl<'a> PastColumns<'a> {
             }
             _ => (None, None),
         };
-        let finished_at = match &execution.state {
-            State::Cancelled { at, .. } | State::Skipped { at, .. } => Some(*at),
-            _ => execution.run().map(|run| run.finished_at),
-        };
         let unfinished = || Error::Corrupt(format!("execution {} is not over", execution.id));
-        self.finished_ats.push(time(finished_at.ok_or_else(unfinished)?));
+        self.finished_ats.push(time(execution.finished_at().ok_or_else(unfinished)?));
         self.heads.push(execution)?;
         self.tags.push(tag(execution.id.tag()));
         self.statuses.push(execution.status());

@@ -1,14 +1,15 @@
 //! `chronos backup`: a copy of the store, taken while its daemon goes on.
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use chronos_core::Timestamp;
-use indicatif::{BinaryBytes, ProgressBar, ProgressStyle};
+use indicatif::{BinaryBytes, ProgressBar};
 use tempfile::NamedTempFile;
 
+use super::progress::shown;
 use super::{Ask, Daemon, EXIT_CODES};
 use crate::cli::{Error, write_json};
 use crate::proto;
@@ -46,7 +47,8 @@ async fn write(daemon: &mut Daemon, dir: &Path, file: &Path) -> Result<u64, Erro
     let mut chunks = answer.map_err(|status| daemon.refusal(&status))?.into_inner();
     // Only its owner can read a temporary file, and so the copy.
     let mut copy = NamedTempFile::new_in(dir).map_err(refused)?;
-    let bar = progress();
+    let bar = ProgressBar::new_spinner();
+    let bar = shown(bar, "{spinner} {binary_bytes} {binary_bytes_per_sec}");
     loop {
         match chunks.message().await {
             Ok(Some(chunk)) => {
@@ -62,15 +64,4 @@ async fn write(daemon: &mut Daemon, dir: &Path, file: &Path) -> Result<u64, Erro
     copy.persist_noclobber(file).map_err(|error| refused(error.error))?;
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(refused)?;
     Ok(bar.position())
-}
-
-fn progress() -> ProgressBar {
-    let bar =
-        if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    if let Ok(style) =
-        ProgressStyle::with_template("{spinner} {binary_bytes} {binary_bytes_per_sec}")
-    {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -1,17 +1,18 @@
 //! `chronos dead-letters`: what failed for good, listed and tried again.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 
 use anstyle::Style;
 use chronos_core::ExecutionId;
 use clap::Subcommand;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::confirm::Confirm;
 use super::execution::status_style;
 use super::pages::Paging;
+use super::progress::shown;
 use super::told::Told;
 use super::{Ask, Daemon, EXIT_CODES};
 use crate::cli::table::{self, Column};
@@ -210,7 +211,10 @@ struct Outcome {
 
 /// Sends them batch by batch. What a batch that fails leaves undone is still there to be tried again.
 async fn send(daemon: &Daemon, ids: &[String]) -> Result<Outcome, Error> {
-    let progress = progress(ids.len());
+    let progress = match ids.len() {
+        count if count <= BATCH => ProgressBar::hidden(),
+        count => shown(ProgressBar::new(count as u64), "{bar:40} {pos} of {len}, {eta} left"),
+    };
     let mut outcome = Outcome::default();
     for batch in ids.chunks(BATCH) {
         let answer = daemon.rest.post("/dead-letters/redrive", &json!({"ids": batch})).await;
@@ -229,16 +233,4 @@ async fn send(daemon: &Daemon, ids: &[String]) -> Result<Outcome, Error> {
     }
     progress.finish_and_clear();
     Ok(outcome)
-}
-
-/// A bar on standard error while many are sent; nothing where nobody would see it.
-fn progress(count: usize) -> ProgressBar {
-    if count <= BATCH || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(count as u64);
-    match ProgressStyle::with_template("{bar:40} {pos} of {len}, {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }

@@ -1,12 +1,12 @@
 //! Following a run until it is over, with a sign of life on a terminal.
 
-use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::Daemon;
 use super::execution::is_live;
+use super::progress::shown;
 use crate::cli::Error;
 use crate::proto;
 use crate::proto::watch_executions_request::Of;
@@ -47,14 +47,7 @@ struct Spinner {
 
 impl Spinner {
     fn of(job: &str) -> Self {
-        let bar = if io::stderr().is_terminal() {
-            ProgressBar::new_spinner()
-        } else {
-            ProgressBar::hidden()
-        };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-            bar.set_style(style);
-        }
+        let bar = shown(ProgressBar::new_spinner(), "{spinner} {msg} {elapsed}");
         bar.enable_steady_tick(Duration::from_millis(100));
         Self { bar, job: on_one_line(job).into_owned() }
     }

@@ -12,6 +12,7 @@ mod keys;
 mod notify;
 mod pages;
 mod password;
+mod progress;
 mod rest;
 mod scheduler;
 mod spec;

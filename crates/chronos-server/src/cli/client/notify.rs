@@ -122,18 +122,9 @@ fn kind(text: &str) -> Result<String, String> {
 }
 
 impl NotifyFlags {
-    fn is_given(&self) -> bool {
-        self.url.is_some()
-            || !self.on.is_empty()
-            || self.overdue_after.is_some()
-            || !self.header.is_empty()
-            || !self.secret_header.is_empty()
-            || self.signing_secret.is_some()
-    }
-
     /// Puts the flags over what the job says.
     pub(super) fn set(&self, notify: &mut Option<Notify>) -> Result<(), Error> {
-        if !self.is_given() {
+        if *self == Self::default() {
             return Ok(());
         }
         let notify = notify.get_or_insert_default();

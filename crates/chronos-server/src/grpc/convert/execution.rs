@@ -1,7 +1,6 @@
 //! Executions: one attempt at one slot, or the record that it was skipped.
 
 use chronos_core::Execution;
-use chronos_core::execution::State;
 
 use super::time::{duration, timestamp};
 use crate::proto;
@@ -19,7 +18,7 @@ impl From<&Execution> for proto::Execution {
             scheduled_for: Some(timestamp(execution.slot)),
             run_at: Some(timestamp(execution.run_at)),
             status: execution.status().into(),
-            reason: reason(&execution.state).into(),
+            reason: execution.reason().unwrap_or_default().into(),
             trigger: execution.trigger.as_str().into(),
             notice: notice.map(|notice| notice.kind.as_str().into()).unwrap_or_default(),
             about: notice.map(|notice| notice.about.execution.to_string()).unwrap_or_default(),
@@ -30,52 +29,16 @@ impl From<&Execution> for proto::Execution {
                 .map(ToString::to_string)
                 .unwrap_or_default(),
             started_at: started.or(run.map(|run| run.started_at)).map(timestamp),
-            finished_at: finished_at(execution).map(timestamp),
+            finished_at: execution.finished_at().map(timestamp),
             last_heartbeat_at: running.map(|running| timestamp(running.heartbeat_at)),
             duration: run.map(|run| duration(run.duration())),
             response_code: response.map_or(0, |response| response.status.into()),
             response_time: response.map(|response| duration(response.took)),
-            error: error(&execution.state).into(),
+            error: execution.error().unwrap_or_default().into(),
             log: run.and_then(|run| run.log.as_deref()).unwrap_or_default().into(),
             response_body: response.map(|response| response.body.to_vec()).unwrap_or_default(),
             response_truncated: response.is_some_and(|response| response.truncated),
             trace_id: execution.trace_id().to_string(),
         }
-    }
-}
-
-fn finished_at(execution: &Execution) -> Option<chronos_core::Timestamp> {
-    match &execution.state {
-        State::Queued { .. } | State::Running(_) => None,
-        State::Success(run) | State::Failed(run, _) | State::TimedOut(run) | State::Stuck(run) => {
-            Some(run.finished_at)
-        }
-        State::Cancelled { at, .. } | State::Skipped { at, .. } => Some(*at),
-    }
-}
-
-fn reason(state: &State) -> &str {
-    match state {
-        State::Queued { .. }
-        | State::Success(_)
-        | State::Failed(..)
-        | State::TimedOut(_)
-        | State::Stuck(_) => "",
-        State::Running(running) => running.cancel.map_or("", |cause| cause.as_str()),
-        State::Cancelled { cause, .. } => cause.as_str(),
-        State::Skipped { reason, .. } => reason.as_str(),
-    }
-}
-
-fn error(state: &State) -> &str {
-    match state {
-        State::Failed(_, failure) => &failure.message,
-        State::TimedOut(_) => "timed out",
-        State::Stuck(_) => "lost with its worker",
-        State::Queued { .. }
-        | State::Running(_)
-        | State::Success(_)
-        | State::Cancelled { .. }
-        | State::Skipped { .. } => "",
     }
 }

@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chronos_core::execution::State;
 use chronos_core::{Execution as Told, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -95,14 +94,14 @@ impl From<&Told> for Execution {
             scheduled_for: execution.slot,
             run_at: execution.run_at,
             status: execution.status(),
-            reason: reason(&execution.state).map(Into::into),
+            reason: execution.reason().map(Into::into),
             trigger: execution.trigger.as_str(),
             notice: execution.notice().map(Into::into),
             attempt: execution.attempt,
             retry_number: execution.retry,
             worker_id: worker.or(run.map(|run| &run.worker)).map(ToString::to_string),
             started_at: started.or(run.map(|run| run.started_at)),
-            finished_at: finished_at(execution),
+            finished_at: execution.finished_at(),
             last_heartbeat_at: running.map(|running| running.heartbeat_at),
             duration_ms: run.map(|run| millis(run.duration())),
             response_code: response.map(|response| response.status),
@@ -111,44 +110,8 @@ impl From<&Told> for Execution {
             response_body_base64: body.filter(|_| text.is_none()).map(|it| STANDARD.encode(it)),
             response_truncated: response.is_some_and(|response| response.truncated),
             trace_id: execution.trace_id().to_string(),
-            error: error(&execution.state).map(Into::into),
+            error: execution.error().map(Into::into),
             log: run.and_then(|run| run.log.as_deref()).map(Into::into),
         }
-    }
-}
-
-fn finished_at(execution: &Told) -> Option<Timestamp> {
-    match &execution.state {
-        State::Queued { .. } | State::Running(_) => None,
-        State::Success(run) | State::Failed(run, _) | State::TimedOut(run) | State::Stuck(run) => {
-            Some(run.finished_at)
-        }
-        State::Cancelled { at, .. } | State::Skipped { at, .. } => Some(*at),
-    }
-}
-
-fn reason(state: &State) -> Option<&str> {
-    match state {
-        State::Queued { .. }
-        | State::Success(_)
-        | State::Failed(..)
-        | State::TimedOut(_)
-        | State::Stuck(_) => None,
-        State::Running(running) => running.cancel.map(chronos_core::execution::CancelCause::as_str),
-        State::Cancelled { cause, .. } => Some(cause.as_str()),
-        State::Skipped { reason, .. } => Some(reason.as_str()),
-    }
-}
-
-fn error(state: &State) -> Option<&str> {
-    match state {
-        State::Failed(_, failure) => Some(&failure.message),
-        State::TimedOut(_) => Some("timed out"),
-        State::Stuck(_) => Some("lost with its worker"),
-        State::Queued { .. }
-        | State::Running(_)
-        | State::Success(_)
-        | State::Cancelled { .. }
-        | State::Skipped { .. } => None,
     }
 }

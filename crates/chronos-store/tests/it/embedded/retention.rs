@@ -112,3 +112,21 @@ async fn about_the_newest_decisions_are_kept_and_the_count_goes_on() {
     let newest = bench.audit(101, 9).await.unwrap();
     assert_eq!(newest[0].sequence, 102);
 }
+
+#[tokio::test]
+async fn decisions_that_are_too_old_gather_a_little_and_go_together() {
+    let kv = SharedKv::new(MemoryKv::new());
+    let retention = Retention { executions_per_job: None, audit_events: Some(100) };
+    let bench = Bench::new(Forgetful { kv, retention }).await;
+    bench.create(every("a", 10)).await;
+    let mut counts = Vec::new();
+    for second in (10..=3_000).step_by(10) {
+        let claim = bench.start(second).await;
+        bench.end(&claim, Ending::Success, second + 1).await;
+        counts.push(bench.audit(0, 1_000).await.unwrap().len());
+    }
+    let full = &counts[60..];
+    assert!(full.iter().all(|count| (100..=120).contains(count)), "{full:?}");
+    let gone = full.windows(2).filter(|pair| pair[1] < pair[0]);
+    assert!(gone.count() < full.len() / 4, "they go a few at a time: {full:?}");
+}
