@@ -19,6 +19,10 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, bail};
 use report::Report;
 
+/// What the daemon has, for ours and for the peers alike.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What can be measured, in the order it is.
 const SCENARIOS: [&str; 11] = [
     "core",

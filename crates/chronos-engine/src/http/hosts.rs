@@ -18,6 +18,11 @@ impl Hosts {
         Self { most, rooms: Mutex::default() }
     }
 
+    /// How many requests go to one host at once.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Waits for room at the URL's host; it is taken until what this gives back is dropped.
     pub(super) async fn enter(&self, url: &Url) -> Option<OwnedSemaphorePermit> {
         // A semaphore that is never closed always lets in.

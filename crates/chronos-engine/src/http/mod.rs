@@ -36,8 +36,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Clients with a patience of their own that are kept.
 const MAX_CLIENTS: usize = 16;
 
-/// Connections to one host that are kept for later, and for how long.
-const IDLE_CONNECTIONS: usize = 32;
+/// How long a connection is kept for later.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Calls HTTP endpoints over one pool of connections; the handler of every http target.
@@ -140,8 +139,39 @@ impl Inner {
             // Each holds connections open; those in use live on until their answers are read.
             clients.retain(|known, _| *known == CONNECT_TIMEOUT);
         }
-        let made = || client(&self.reach, connect_timeout);
-        clients.entry(connect_timeout).or_insert_with(made).clone()
+        clients.entry(connect_timeout).or_insert_with(|| self.new_client(connect_timeout)).clone()
+    }
+
+    fn new_client(&self, connect_timeout: Duration) -> Result<Client, Failure> {
+        // A program that has chosen another provider keeps it.
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let builder = || self.builder().connect_timeout(connect_timeout);
+        let made = builder().build().or_else(|error| {
+            warn!(%error, "No certificates of the system: https endpoints will not be trusted");
+            builder().tls_certs_only([]).build()
+        });
+        made.map_err(|error| {
+            Failure::transient(&format!("no http client: {}", answer::root(&error)))
+        })
+    }
+
+    fn builder(&self) -> ClientBuilder {
+        Client::builder()
+            .dns_resolver(Arc::new(Resolver::new(self.reach.clone())))
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            // The scheduler counts attempts, so nothing below it may try again.
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .no_gzip()
+            .no_brotli()
+            .no_deflate()
+            .no_zstd()
+            // As many as may be in use at once: kept in smaller number, others are made for nothing.
+            .pool_max_idle_per_host(self.hosts.most())
+            .pool_idle_timeout(IDLE_TIMEOUT)
     }
 
     async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
@@ -162,44 +192,14 @@ impl Inner {
                 .map_err(|_| answer::not_begun(http, patience))?,
         };
         let response = sent.map_err(|error| answer::broken(&error, http))?;
-        let (status, headers) = (response.status(), response.headers().clone());
+        let status = response.status();
+        let unexpected = (!http.expects(status.as_u16()))
+            .then(|| answer::unexpected(status, response.headers(), self.clock.now()));
         let Body { bytes, truncated, error } = answer::read(response).await;
         let took = self.clock.monotonic().saturating_sub(began);
         let body = bytes.into_boxed_slice();
         context.record_response(Response { status: status.as_u16(), took, body, truncated });
-        if !http.expects(status.as_u16()) {
-            return Err(answer::unexpected(status, &headers, self.clock.now()));
-        }
-        error.map_or(Ok(()), |error| Err(answer::broken(&error, http)))
+        let broken = || error.map(|error| answer::broken(&error, http));
+        unexpected.or_else(broken).map_or(Ok(()), Err)
     }
-}
-
-fn client(reach: &Arc<Reach>, connect_timeout: Duration) -> Result<Client, Failure> {
-    // A program that has chosen another provider keeps it.
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
-    let builder = || builder(reach, connect_timeout);
-    let made = builder().build().or_else(|error| {
-        warn!(%error, "No certificates of the system: https endpoints will not be trusted");
-        builder().tls_certs_only([]).build()
-    });
-    made.map_err(|error| Failure::transient(&format!("no http client: {}", answer::root(&error))))
-}
-
-fn builder(reach: &Arc<Reach>, connect_timeout: Duration) -> ClientBuilder {
-    Client::builder()
-        .dns_resolver(Arc::new(Resolver::new(reach.clone())))
-        .no_proxy()
-        .redirect(redirect::Policy::none())
-        // The scheduler counts attempts, so nothing below it may try again.
-        .retry(reqwest::retry::never())
-        .referer(false)
-        .no_gzip()
-        .no_brotli()
-        .no_deflate()
-        .no_zstd()
-        .connect_timeout(connect_timeout)
-        .pool_max_idle_per_host(IDLE_CONNECTIONS)
-        .pool_idle_timeout(IDLE_TIMEOUT)
 }

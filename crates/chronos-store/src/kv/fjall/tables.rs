@@ -34,8 +34,9 @@ const BUFFER: u64 = 32 << 20;
 /// batches need no journal any more.
 const NEVER: u64 = u64::MAX;
 const FILES: usize = 128;
-/// One thread writes memtables out and one merges tables.
-const WORKERS: usize = 2;
+/// One thread writes memtables out and the others merge tables. The first hands merges back to the others
+/// again and again until one of them is free, which takes a whole core: so there are more than are ever busy.
+const WORKERS: usize = 4;
 
 /// Tables of a keyspace that gather before they are merged with older ones. Within a volume the past is
 /// filed by job, so that whatever is new lies between everything older there: each merge writes it anew,
