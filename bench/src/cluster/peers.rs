@@ -8,7 +8,7 @@ use crate::report::{Figure, Goal};
 /// Jobs of a round: many batches of the peer with the largest.
 const JOBS: usize = 100_000;
 /// Rounds of each; the best counts, because noise only ever adds.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 
 /// A peer: its name, what runs it, and the first argument.
 type Peer<'a> = (&'static str, Option<&'a Kit>, &'static str);

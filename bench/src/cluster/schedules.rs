@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use chronos_core::schedule::Schedule;
 use chronos_core::store::Roles;
 
@@ -37,12 +37,11 @@ pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
     let lags = live::lags(bed.store.clone(), from, SECONDS, live::nothing).await?;
     let busy = (server::cpu_seconds(&bed.cluster)? - before) / (SECONDS.0 + SECONDS.1) as f64;
     let (begun, expected) = (lags.len(), (SECONDS.1 - 1) as usize * DUE);
-    ensure!(begun >= expected, "{begun} of {expected} runs began");
     let share = |share| percentile(&lags, share);
     let name = |what: &str| format!("a million schedules: {what}");
     Ok(vec![
         Figure::new(name("idle, PostgreSQL's CPU"), idle, "%", Goal::AtMost(1.0)),
-        Figure::new(name("runs begun"), begun as f64, "runs", Goal::None),
+        Figure::new(name("runs begun"), begun as f64, "runs", Goal::AtLeast(expected as f64)),
         Figure::new(name("start lag p50"), share(0.5), "ms", Goal::None),
         Figure::new(name("start lag p99"), share(0.99), "ms", Goal::AtMost(100.0)),
         Figure::new(name("start lag max"), share(1.0), "ms", Goal::None),

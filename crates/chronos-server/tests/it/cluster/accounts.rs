@@ -1,8 +1,10 @@
 //! Accounts: what the database says happened, held against what the endpoint saw.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use chronos_core::execution::{CancelCause, State};
+use chronos_core::audit::{Decision, Slots};
+use chronos_core::execution::{CancelCause, SkipReason, State};
 use chronos_core::{Execution, ExecutionId, JobId, Store, Timestamp};
 use chronos_store::PostgresStore;
 
@@ -16,8 +18,13 @@ pub(super) struct Tally {
     pub(super) lost: usize,
 }
 
+/// How far the clocks of nodes lie apart at most, as they tell the time of the database.
+const APART: Duration = Duration::from_millis(50);
+
 /// Checks jobs that fire every second, from their first slot up to `until`: none is missing, none is made
-/// up, each has one success or is lost time and again, and each attempt called at most once.
+/// up, each has one success or is lost time and again, each attempt called at most once, and no more runs
+/// were under way at once than the job allows. A slot is passed over only where a run of its job was alive or
+/// nobody was there to fire it.
 pub(super) async fn check(
     store: &PostgresStore,
     jobs: &[JobId],
@@ -25,13 +32,17 @@ pub(super) async fn check(
     calls: &[Called],
 ) -> Tally {
     let mut seen = Tally { slots: 0, lost: 0 };
+    let passed_over = passed_over(store).await;
     for job in jobs {
-        assert!(store.job(*job).await.is_ok());
+        let spec = store.job(*job).await.unwrap().spec;
         let mut slots: BTreeMap<Timestamp, Vec<Execution>> = BTreeMap::new();
         for execution in executions(store, *job).await {
             slots.entry(execution.slot).or_default().push(execution);
         }
-        no_miss_and_no_phantom(&slots, until);
+        no_miss_and_no_phantom(&slots, passed_over.get(job).map_or(&[], Vec::as_slice), until);
+        if spec.overlap.capacity().is_some() {
+            one_at_a_time(slots.values().flatten());
+        }
         for (slot, attempts) in slots.range(..=until) {
             seen.slots += 1;
             seen.lost += one_success(*slot, attempts);
@@ -41,12 +52,48 @@ pub(super) async fn check(
     seen
 }
 
-fn no_miss_and_no_phantom(slots: &BTreeMap<Timestamp, Vec<Execution>>, until: Timestamp) {
+/// The slots that nobody was there to fire, by job.
+async fn passed_over(store: &PostgresStore) -> BTreeMap<JobId, Vec<Slots>> {
+    let mut passed_over: BTreeMap<JobId, Vec<Slots>> = BTreeMap::new();
+    let mut last = 0;
+    loop {
+        let events = store.audit(last, 1_000).await.unwrap();
+        let Some(newest) = events.last() else {
+            return passed_over;
+        };
+        last = newest.sequence;
+        for event in events {
+            if let Decision::Skipped { slots, reason: SkipReason::Missed } = event.decision {
+                passed_over.entry(event.job).or_default().push(slots);
+            }
+        }
+    }
+}
+
+fn no_miss_and_no_phantom(
+    slots: &BTreeMap<Timestamp, Vec<Execution>>,
+    passed_over: &[Slots],
+    until: Timestamp,
+) {
     let first = slots.keys().next().expect("it has fired").as_secs();
-    let expected: BTreeSet<Timestamp> =
+    let mut expected: BTreeSet<Timestamp> =
         (first..=until.as_secs()).map(Timestamp::from_secs).collect();
     let found: BTreeSet<Timestamp> = slots.range(..=until).map(|(slot, _)| *slot).collect();
+    expected.retain(|slot| {
+        found.contains(slot) || !passed_over.iter().any(|slots| slots.contains(*slot))
+    });
     assert_eq!(found, expected, "every second is a slot, and nothing else is");
+}
+
+/// Each run began when the one before it was over.
+fn one_at_a_time<'a>(executions: impl Iterator<Item = &'a Execution>) {
+    let mut runs: Vec<_> = executions.filter_map(Execution::run).collect();
+    runs.sort_by_key(|run| run.token.0);
+    for pair in runs.windows(2) {
+        let (earlier, later) = (pair[0], pair[1]);
+        let over = earlier.finished_at.before(APART);
+        assert!(over <= later.started_at, "two at once: {earlier:?} and {later:?}");
+    }
 }
 
 /// Attempts follow each other, each after a loss, up to one success; says how many were lost.
@@ -58,7 +105,8 @@ fn one_success(slot: Timestamp, attempts: &[Execution]) -> usize {
     let (newest, before) = attempts.split_last().expect("a slot has an attempt");
     // A slot that is lost a fourth time is left alone.
     let given_up = newest.lost == 3 && matches!(newest.state, State::Stuck(_));
-    assert!(given_up || matches!(newest.state, State::Success(_)), "{slot:?}: {newest:?}");
+    let has_ended = given_up || matches!(newest.state, State::Success(_));
+    assert!(has_ended || was_passed_over(newest), "{slot:?}: {newest:?}");
     for execution in before {
         // A node that stops in order hands back what it runs.
         let cause = CancelCause::Shutdown;
@@ -70,6 +118,18 @@ fn one_success(slot: Timestamp, attempts: &[Execution]) -> usize {
     let tokens = attempts.iter().filter_map(|execution| execution.run()).map(|run| run.token.0);
     assert!(tokens.is_sorted_by(|a, b| a < b), "tokens only grow: {attempts:#?}");
     attempts.iter().filter(|execution| matches!(execution.state, State::Stuck(_))).count()
+}
+
+/// Whether a run of its job was alive at this slot, or the next slot came before the slot was tried again.
+fn was_passed_over(execution: &Execution) -> bool {
+    let State::Skipped { reason, .. } = &execution.state else {
+        return false;
+    };
+    match reason {
+        SkipReason::Overlap => execution.attempt == 1,
+        SkipReason::Superseded => execution.attempt > 1,
+        _ => false,
+    }
 }
 
 fn each_attempt_calls_at_most_once(
