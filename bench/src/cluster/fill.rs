@@ -6,8 +6,8 @@ use super::DATABASE;
 
 /// Has so many jobs beside each one, which differ from it by id and name.
 pub(super) fn multiply_jobs(cluster: &Cluster, times: usize) {
-    let sources = "(SELECT * FROM chronos.job_specs) o";
-    multiply(cluster, "job_specs", sources, times, |name, _| match name {
+    let sources = |table| format!("chronos.{table} o, generate_series(1, {times}) n");
+    multiply(cluster, "job_specs", &sources("job_specs"), |name, _| match name {
         "id" => Some(format!("{JOB_ID}::uuid")),
         "name" => Some("o.name || '-' || n".to_owned()),
         "spec" => Some(format!(
@@ -16,8 +16,7 @@ pub(super) fn multiply_jobs(cluster: &Cluster, times: usize) {
         )),
         _ => None,
     });
-    let sources = "(SELECT * FROM chronos.job_standings) o";
-    multiply(cluster, "job_standings", sources, times, |name, _| match name {
+    multiply(cluster, "job_standings", &sources("job_standings"), |name, _| match name {
         "id" => Some(format!("{JOB_ID}::uuid")),
         "revision" => Some("nextval('chronos.revisions')".to_owned()),
         _ => None,
@@ -27,11 +26,12 @@ pub(super) fn multiply_jobs(cluster: &Cluster, times: usize) {
 /// Files what the newest slots left so many times again, as if that many seconds had come before them.
 pub(super) fn multiply_past(cluster: &Cluster, times: usize) {
     let newest = "(SELECT max(scheduled_for) FROM chronos.job_executions)";
+    // In the order of its index, which is then filled page by page: at random it takes minutes.
     let sources = format!(
-        "(SELECT * FROM chronos.job_executions WHERE scheduled_for = {newest}) o, \
-         LATERAL (SELECT {EARLIER}) earlier"
+        "(SELECT * FROM chronos.job_executions WHERE scheduled_for = {newest} ORDER BY tag, id) o, \
+         LATERAL generate_series(1, {times} + 0 * o.attempt) n, LATERAL (SELECT {EARLIER}) earlier"
     );
-    multiply(cluster, "job_executions", &sources, times, |name, kind| match (name, kind) {
+    multiply(cluster, "job_executions", &sources, |name, kind| match (name, kind) {
         ("id", _) => Some(EARLIER_ID.to_owned()),
         // Filed on the same day, where the newest are.
         ("recorded_at", _) => None,
@@ -49,13 +49,12 @@ const EARLIER: &str = "lpad(to_hex(('x' || left(replace(o.id::text, '-', ''), 12
 const EARLIER_ID: &str =
     "(left(earlier.ms, 8) || '-' || right(earlier.ms, 4) || substr(o.id::text, 14))::uuid";
 
-/// Adds each source as often as told, every column as it is but for those that are given otherwise by name
+/// Adds a row for each of the sources, every column as it is but for those that are given otherwise by name
 /// and type.
 fn multiply(
     cluster: &Cluster,
     table: &str,
     sources: &str,
-    times: usize,
     otherwise: impl Fn(&str, &str) -> Option<String>,
 ) {
     let columns = cluster.psql(
@@ -71,9 +70,7 @@ fn multiply(
     let value =
         |(name, kind): &(&str, &str)| otherwise(name, kind).unwrap_or_else(|| format!("o.{name}"));
     let values = columns.iter().map(value).collect::<Vec<_>>().join(", ");
-    let statement = format!(
-        "INSERT INTO chronos.{table} ({names}) SELECT {values} FROM generate_series(1, {times}) n, {sources}"
-    );
+    let statement = format!("INSERT INTO chronos.{table} ({names}) SELECT {values} FROM {sources}");
     for statement in [&statement, &format!("VACUUM ANALYZE chronos.{table}"), "CHECKPOINT"] {
         cluster.psql(DATABASE, statement);
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chronos_core::audit::{Decision, Slots};
-use chronos_core::execution::{CancelCause, SkipReason, State};
-use chronos_core::{Execution, ExecutionId, JobId, Store, Timestamp};
+use chronos_core::execution::{CancelCause, Run, SkipReason, State, Token, Trigger};
+use chronos_core::{Execution, ExecutionId, JobId, Store, Timestamp, WorkerId};
 use chronos_store::PostgresStore;
 
 use super::nodes::executions;
@@ -157,4 +157,34 @@ fn each_attempt_calls_at_most_once(
         }
         assert!(keys.len() <= 1, "attempts at one slot share their key: {attempts:?}");
     }
+}
+
+/// A run of one job for the slot at a second, from one time to another in milliseconds.
+fn ran(token: u64, second: i64, (from, to): (i64, i64)) -> Execution {
+    let (job, slot) = (JobId::new(Timestamp::EPOCH, [7; 10]), Timestamp::from_secs(second));
+    let run = Run {
+        worker: WorkerId::new("a"),
+        token: Token(token),
+        started_at: Timestamp::from_micros(from * 1_000),
+        finished_at: Timestamp::from_micros(to * 1_000),
+        took: Duration::from_millis(1),
+        log: None,
+        response: None,
+    };
+    Execution {
+        state: State::Success(run),
+        ..Execution::queued(job, slot, Trigger::Schedule, slot)
+    }
+}
+
+#[test]
+fn runs_that_follow_each_other_are_one_at_a_time() {
+    one_at_a_time([ran(1, 1, (1_000, 1_700)), ran(3, 3, (3_000, 3_100))].iter());
+    one_at_a_time([ran(9, 2, (2_000, 2_700)), ran(4, 1, (1_000, 2_000))].iter());
+}
+
+#[test]
+#[should_panic(expected = "two at once")]
+fn runs_beside_each_other_are_seen() {
+    one_at_a_time([ran(1, 1, (1_000, 2_300)), ran(2, 2, (2_000, 2_700))].iter());
 }
