@@ -43,7 +43,7 @@ async fn ours(bed: &mut Bed) -> anyhow::Result<f64> {
     let mut best = 0.0_f64;
     for _ in 0..ROUNDS {
         bed.fire().await?;
-        let rate = JOBS as f64 / bed.work_off(&[bed.store.clone()]).await;
+        let rate = JOBS as f64 / bed.work_off(std::slice::from_ref(&bed.store)).await;
         eprintln!("ours: {rate:.0} runs/s");
         best = best.max(rate);
     }
