@@ -250,8 +250,22 @@ impl Observer for Countdown {
 
 /// Seconds that a worker takes to claim and end this many runs, which all wait at that time.
 pub(crate) async fn work_off(store: Arc<dyn Store>, now: Timestamp, runs: usize) -> f64 {
+    work_off_together(&[store], now, runs).await
+}
+
+/// Seconds that workers, one on each of these stores, take together to claim and end this many runs.
+pub(crate) async fn work_off_together(
+    stores: &[Arc<dyn Store>],
+    now: Timestamp,
+    runs: usize,
+) -> f64 {
     let roles = Roles { scheduler: false, ..Roles::default() };
-    count_down(store, now, runs, EngineConfig { roles, ..config() }, nothing).await
+    let configs = (0..stores.len()).map(|number| {
+        let worker = WorkerId::new(&format!("measured-{number}"));
+        EngineConfig { roles, ..EngineConfig::new(worker) }
+    });
+    let nodes = configs.zip(stores.iter().cloned()).collect();
+    count_down(nodes, now, runs, nothing).await
 }
 
 /// Seconds that an engine takes to fire, claim and end this many runs, which are all due at that time,
@@ -264,14 +278,13 @@ pub(crate) async fn make_all(
     called: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Handler>,
 ) -> f64 {
     let config = EngineConfig { max_concurrency: at_once, ..config() };
-    count_down(store, now, runs, config, called).await
+    count_down(vec![(config, store)], now, runs, called).await
 }
 
 async fn count_down(
-    store: Arc<dyn Store>,
+    nodes: Vec<(EngineConfig, Arc<dyn Store>)>,
     now: Timestamp,
     runs: usize,
-    config: EngineConfig,
     called: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Handler>,
 ) -> f64 {
     let left = AtomicI64::new(i64::try_from(runs).unwrap_or(i64::MAX));
@@ -279,11 +292,25 @@ async fn count_down(
     let clock = Hurried::starting_at(now);
     let handler = called(clock.clone());
     let begun = begin();
-    let engine = start_with(config, store, clock, handler, countdown.clone());
+    let start = |(config, store)| {
+        start_with(config, store, clock.clone(), handler.clone(), countdown.clone())
+    };
+    let engines: Vec<Engine> = nodes.into_iter().map(start).collect();
     countdown.over.notified().await;
     let took = begun.elapsed().as_secs_f64();
-    engine.stop(Duration::from_secs(10)).await;
+    for engine in engines {
+        engine.stop(Duration::from_secs(10)).await;
+    }
     took
+}
+
+/// An engine that does at its time what is asked of it.
+pub(crate) fn serve(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    handler: Arc<dyn Handler>,
+) -> Engine {
+    start(store, clock, handler, Arc::new(Silent), Roles::default())
 }
 
 /// An engine that finds nothing to do at that time.

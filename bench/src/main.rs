@@ -24,7 +24,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 11] = [
+const SCENARIOS: [&str; 17] = [
     "core",
     "store",
     "registration",
@@ -36,6 +36,12 @@ const SCENARIOS: [&str; 11] = [
     "requests",
     "api",
     "cluster",
+    "cluster-peers",
+    "cluster-latency",
+    "cluster-nodes",
+    "cluster-snapshot",
+    "cluster-history",
+    "cluster-schedules",
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -65,6 +71,12 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
         "cluster" => runtime()?.block_on(cluster::measure()),
+        "cluster-peers" => runtime()?.block_on(cluster::peers()),
+        "cluster-latency" => runtime()?.block_on(cluster::latency()),
+        "cluster-nodes" => runtime()?.block_on(cluster::nodes()),
+        "cluster-snapshot" => runtime()?.block_on(cluster::snapshot()),
+        "cluster-history" => runtime()?.block_on(cluster::history()),
+        "cluster-schedules" => runtime()?.block_on(cluster::schedules()),
         other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }
 }

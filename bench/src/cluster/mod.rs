@@ -1,7 +1,16 @@
 //! The store on PostgreSQL: a private, durable cluster beside this process, on the same machine.
 
 mod bare;
+mod bed;
+mod fill;
+mod history;
+mod latency;
+mod nodes;
+mod peers;
+mod rival;
+mod schedules;
 mod server;
+mod snapshot;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +24,13 @@ use crate::live;
 use crate::process::cpu_seconds;
 use crate::report::{Figure, Goal};
 use crate::workload::{BATCH, at, create, every_second};
+
+pub(crate) use history::measure as history;
+pub(crate) use latency::measure as latency;
+pub(crate) use nodes::measure as nodes;
+pub(crate) use peers::measure as peers;
+pub(crate) use schedules::measure as schedules;
+pub(crate) use snapshot::measure as snapshot;
 
 /// Jobs of which each has one run in every round.
 const JOBS: usize = 20_000;

@@ -1,9 +1,11 @@
 //! Accounts: what the database says happened, held against what the endpoint saw.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use chronos_core::execution::{CancelCause, State};
-use chronos_core::{Execution, ExecutionId, JobId, Store, Timestamp};
+use chronos_core::audit::{Decision, Slots};
+use chronos_core::execution::{CancelCause, Run, SkipReason, State, Token, Trigger};
+use chronos_core::{Execution, ExecutionId, JobId, Store, Timestamp, WorkerId};
 use chronos_store::PostgresStore;
 
 use super::nodes::executions;
@@ -16,8 +18,13 @@ pub(super) struct Tally {
     pub(super) lost: usize,
 }
 
+/// How far the clocks of nodes lie apart at most, as they tell the time of the database.
+const APART: Duration = Duration::from_millis(50);
+
 /// Checks jobs that fire every second, from their first slot up to `until`: none is missing, none is made
-/// up, each has one success or is lost time and again, and each attempt called at most once.
+/// up, each has one success or is lost time and again, each attempt called at most once, and no more runs
+/// were under way at once than the job allows. A slot is passed over only where a run of its job was alive or
+/// nobody was there to fire it.
 pub(super) async fn check(
     store: &PostgresStore,
     jobs: &[JobId],
@@ -25,13 +32,17 @@ pub(super) async fn check(
     calls: &[Called],
 ) -> Tally {
     let mut seen = Tally { slots: 0, lost: 0 };
+    let passed_over = passed_over(store).await;
     for job in jobs {
-        assert!(store.job(*job).await.is_ok());
+        let spec = store.job(*job).await.unwrap().spec;
         let mut slots: BTreeMap<Timestamp, Vec<Execution>> = BTreeMap::new();
         for execution in executions(store, *job).await {
             slots.entry(execution.slot).or_default().push(execution);
         }
-        no_miss_and_no_phantom(&slots, until);
+        no_miss_and_no_phantom(&slots, passed_over.get(job).map_or(&[], Vec::as_slice), until);
+        if spec.overlap.capacity().is_some() {
+            one_at_a_time(slots.values().flatten());
+        }
         for (slot, attempts) in slots.range(..=until) {
             seen.slots += 1;
             seen.lost += one_success(*slot, attempts);
@@ -41,12 +52,48 @@ pub(super) async fn check(
     seen
 }
 
-fn no_miss_and_no_phantom(slots: &BTreeMap<Timestamp, Vec<Execution>>, until: Timestamp) {
+/// The slots that nobody was there to fire, by job.
+async fn passed_over(store: &PostgresStore) -> BTreeMap<JobId, Vec<Slots>> {
+    let mut passed_over: BTreeMap<JobId, Vec<Slots>> = BTreeMap::new();
+    let mut last = 0;
+    loop {
+        let events = store.audit(last, 1_000).await.unwrap();
+        let Some(newest) = events.last() else {
+            return passed_over;
+        };
+        last = newest.sequence;
+        for event in events {
+            if let Decision::Skipped { slots, reason: SkipReason::Missed } = event.decision {
+                passed_over.entry(event.job).or_default().push(slots);
+            }
+        }
+    }
+}
+
+fn no_miss_and_no_phantom(
+    slots: &BTreeMap<Timestamp, Vec<Execution>>,
+    passed_over: &[Slots],
+    until: Timestamp,
+) {
     let first = slots.keys().next().expect("it has fired").as_secs();
-    let expected: BTreeSet<Timestamp> =
+    let mut expected: BTreeSet<Timestamp> =
         (first..=until.as_secs()).map(Timestamp::from_secs).collect();
     let found: BTreeSet<Timestamp> = slots.range(..=until).map(|(slot, _)| *slot).collect();
+    expected.retain(|slot| {
+        found.contains(slot) || !passed_over.iter().any(|slots| slots.contains(*slot))
+    });
     assert_eq!(found, expected, "every second is a slot, and nothing else is");
+}
+
+/// Each run began when the one before it was over.
+fn one_at_a_time<'a>(executions: impl Iterator<Item = &'a Execution>) {
+    let mut runs: Vec<_> = executions.filter_map(Execution::run).collect();
+    runs.sort_by_key(|run| run.token.0);
+    for pair in runs.windows(2) {
+        let (earlier, later) = (pair[0], pair[1]);
+        let over = earlier.finished_at.before(APART);
+        assert!(over <= later.started_at, "two at once: {earlier:?} and {later:?}");
+    }
 }
 
 /// Attempts follow each other, each after a loss, up to one success; says how many were lost.
@@ -58,7 +105,8 @@ fn one_success(slot: Timestamp, attempts: &[Execution]) -> usize {
     let (newest, before) = attempts.split_last().expect("a slot has an attempt");
     // A slot that is lost a fourth time is left alone.
     let given_up = newest.lost == 3 && matches!(newest.state, State::Stuck(_));
-    assert!(given_up || matches!(newest.state, State::Success(_)), "{slot:?}: {newest:?}");
+    let has_ended = given_up || matches!(newest.state, State::Success(_));
+    assert!(has_ended || was_passed_over(newest), "{slot:?}: {newest:?}");
     for execution in before {
         // A node that stops in order hands back what it runs.
         let cause = CancelCause::Shutdown;
@@ -70,6 +118,18 @@ fn one_success(slot: Timestamp, attempts: &[Execution]) -> usize {
     let tokens = attempts.iter().filter_map(|execution| execution.run()).map(|run| run.token.0);
     assert!(tokens.is_sorted_by(|a, b| a < b), "tokens only grow: {attempts:#?}");
     attempts.iter().filter(|execution| matches!(execution.state, State::Stuck(_))).count()
+}
+
+/// Whether a run of its job was alive at this slot, or the next slot came before the slot was tried again.
+fn was_passed_over(execution: &Execution) -> bool {
+    let State::Skipped { reason, .. } = &execution.state else {
+        return false;
+    };
+    match reason {
+        SkipReason::Overlap => execution.attempt == 1,
+        SkipReason::Superseded => execution.attempt > 1,
+        _ => false,
+    }
 }
 
 fn each_attempt_calls_at_most_once(
@@ -97,4 +157,34 @@ fn each_attempt_calls_at_most_once(
         }
         assert!(keys.len() <= 1, "attempts at one slot share their key: {attempts:?}");
     }
+}
+
+/// A run of one job for the slot at a second, from one time to another in milliseconds.
+fn ran(token: u64, second: i64, (from, to): (i64, i64)) -> Execution {
+    let (job, slot) = (JobId::new(Timestamp::EPOCH, [7; 10]), Timestamp::from_secs(second));
+    let run = Run {
+        worker: WorkerId::new("a"),
+        token: Token(token),
+        started_at: Timestamp::from_micros(from * 1_000),
+        finished_at: Timestamp::from_micros(to * 1_000),
+        took: Duration::from_millis(1),
+        log: None,
+        response: None,
+    };
+    Execution {
+        state: State::Success(run),
+        ..Execution::queued(job, slot, Trigger::Schedule, slot)
+    }
+}
+
+#[test]
+fn runs_that_follow_each_other_are_one_at_a_time() {
+    one_at_a_time([ran(1, 1, (1_000, 1_700)), ran(3, 3, (3_000, 3_100))].iter());
+    one_at_a_time([ran(9, 2, (2_000, 2_700)), ran(4, 1, (1_000, 2_000))].iter());
+}
+
+#[test]
+#[should_panic(expected = "two at once")]
+fn runs_beside_each_other_are_seen() {
+    one_at_a_time([ran(1, 1, (1_000, 2_300)), ran(2, 2, (2_000, 2_700))].iter());
 }

@@ -5,15 +5,18 @@ use chronos_engine::{Clock, SystemClock};
 use chronos_store::PostgresStore;
 
 use super::accounts::{self, Tally};
-use super::nodes::{LEASE, Node, every_second, executions, until};
+use super::nodes::{LEASE, Node, alone, every_second, executions, until};
 use crate::crash::endpoint::Endpoint;
 
-/// Jobs that go on every second while something fails.
+/// Jobs that go on every second while something fails; two of them are never run twice at once.
 pub(super) async fn background(node: &Node, endpoint: &Endpoint) -> Vec<JobId> {
     let mut jobs = Vec::new();
     for number in 0..10 {
         let path = ["ok", "slow"][number % 2];
         jobs.push(node.create(every_second(&format!("load {number}"), &endpoint.url(path))).await);
+    }
+    for number in 0..2 {
+        jobs.push(node.create(alone(&format!("alone {number}"), &endpoint.url("slow"))).await);
     }
     jobs
 }

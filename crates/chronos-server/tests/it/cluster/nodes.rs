@@ -141,6 +141,11 @@ pub(super) fn every_second(name: &str, url: &str) -> JobSpec {
     job(name, url, Schedule { cadence: Some(Cadence::Cron(cron)), ..Schedule::default() })
 }
 
+/// A job that calls this endpoint every second unless a run of it is still alive, and leaves missed slots be.
+pub(super) fn alone(name: &str, url: &str) -> JobSpec {
+    JobSpec { overlap_policy: None, catch_up_policy: None, ..every_second(name, url) }
+}
+
 /// A job that calls this endpoint when it is run by hand.
 pub(super) fn by_hand(name: &str, url: &str) -> JobSpec {
     let never = prost_types::Timestamp { seconds: 221_845_392_000, nanos: 0 };
