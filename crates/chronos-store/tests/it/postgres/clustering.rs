@@ -99,7 +99,7 @@ async fn an_end_keeps_what_another_node_added_to_the_job_meanwhile() {
 async fn an_end_is_refused_once_another_node_has_taken_or_queued_the_run() {
     let schema = fresh().await;
     let (one, other) = (schema.store().await, schema.store().await);
-    for (name, reaps) in [("reaped", true), ("released", false)] {
+    for (name, reaps) in [("reaped", true), ("queued", false)] {
         one.create_job(once(name, 10), at(0)).await.unwrap();
         one.fire_due(at(10), 9, None).await.unwrap();
         let hold = one.claim(&worker("w"), terms(10), 9).await.unwrap().claims[0].hold;
