@@ -1,7 +1,9 @@
 //! Bare SQL: the same claims and ends in the same batches, and nothing else, as fast as PostgreSQL does them.
 
+use std::sync::Arc;
+
 use sqlx::{Connection, PgConnection, Row};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
 
 use crate::process::begin;
@@ -45,16 +47,17 @@ pub(super) async fn prepare(url: &str) -> anyhow::Result<()> {
     Ok(connection.close().await?)
 }
 
-/// Seconds that it takes to claim and end this many rows, by one who claims and one who ends.
+/// Seconds that it takes to claim and end this many rows, by one who claims and two who end, as in an engine.
 pub(super) async fn work_off(url: &str, rows: usize) -> anyhow::Result<f64> {
     let mut claiming = PgConnection::connect(url).await?;
-    let ending = PgConnection::connect(url).await?;
+    let ending = [PgConnection::connect(url).await?, PgConnection::connect(url).await?];
     sqlx::query(FILL).bind(i32::try_from(rows)?).execute(&mut claiming).await?;
     sqlx::query("VACUUM ANALYZE bare_live").execute(&mut claiming).await?;
     sqlx::query("CHECKPOINT").execute(&mut claiming).await?;
     let begun = begin();
     let (sender, claimed) = mpsc::channel(UNDER_WAY);
-    let finisher = tokio::spawn(finish(ending, claimed));
+    let claimed = Arc::new(Mutex::new(claimed));
+    let finishers = ending.map(|connection| tokio::spawn(finish(connection, claimed.clone())));
     let batch = i64::try_from(BATCH)?;
     loop {
         let rows = sqlx::query(CLAIM).bind(batch).fetch_all(&mut claiming).await?;
@@ -64,18 +67,23 @@ pub(super) async fn work_off(url: &str, rows: usize) -> anyhow::Result<f64> {
         }
     }
     drop(sender);
-    let ended = finisher.await??;
+    let mut ended = 0;
+    for finisher in finishers {
+        ended += finisher.await??;
+    }
     anyhow::ensure!(ended == rows as u64, "{ended} of {rows} rows ended");
     Ok(begun.elapsed().as_secs_f64())
 }
 
 async fn finish(
     mut connection: PgConnection,
-    mut claimed: mpsc::Receiver<Vec<Uuid>>,
+    claimed: Arc<Mutex<mpsc::Receiver<Vec<Uuid>>>>,
 ) -> anyhow::Result<u64> {
     let mut ended = 0;
-    while let Some(ids) = claimed.recv().await {
+    loop {
+        let Some(ids) = claimed.lock().await.recv().await else {
+            return Ok(ended);
+        };
         ended += sqlx::query(FINISH).bind(ids).execute(&mut connection).await?.rows_affected();
     }
-    Ok(ended)
 }

@@ -12,6 +12,7 @@ use sqlx::query::Query;
 use sqlx::types::Uuid;
 use sqlx::types::chrono::{DateTime, Utc};
 
+use super::finishing::PlainEnd;
 use super::step::{Desk, expiry};
 use super::values::{AsUuid as _, cause_name, count, millis, reason_name, small, tag, text, time};
 
@@ -207,6 +208,62 @@ impl<'a> PastColumns<'a> {
         let query = query.bind(owned(&self.errors)).bind(self.retryable).bind(self.retry_afters);
         let query = query.bind(self.reasons).bind(owned(&self.notes)).bind(owned(&self.logs));
         query.bind(self.dead_letters)
+    }
+}
+
+/// Plain ends of runs.
+#[derive(Default)]
+pub(super) struct EndColumns<'a> {
+    ids: Vec<Uuid>,
+    tokens: Vec<i64>,
+    jobs: Vec<Uuid>,
+    changes: Vec<i64>,
+    succeeded: Vec<i64>,
+    rests: Vec<&'static str>,
+    started_ats: Vec<Instant>,
+    finished_ats: Vec<Instant>,
+    durations: Vec<f64>,
+    tags: Vec<i32>,
+    response_codes: Vec<Option<i32>>,
+    response_times: Vec<Option<f64>>,
+    response_bodies: Vec<Option<&'a [u8]>>,
+    truncated: Vec<Option<bool>>,
+    logs: Vec<Option<Cow<'a, str>>>,
+}
+
+impl<'a> EndColumns<'a> {
+    pub(super) fn push(
+        &mut self,
+        PlainEnd { row, tally, rest, ended, .. }: &'a PlainEnd,
+    ) -> Result<()> {
+        let without = || Error::Corrupt(format!("execution {} ended without a run", ended.id));
+        let run = ended.run().ok_or_else(without)?;
+        let response = run.response.as_deref();
+        self.ids.push(ended.id.uuid());
+        self.tokens.push(count(run.token.0));
+        self.jobs.push(row.id.uuid());
+        self.changes.push(row.changes);
+        self.succeeded.push(count(tally.succeeded));
+        self.rests.push(rest.as_str());
+        self.started_ats.push(time(run.started_at));
+        self.finished_ats.push(time(run.finished_at));
+        self.durations.push(millis(run.took));
+        self.tags.push(tag(ended.id.tag()));
+        self.response_codes.push(response.map(|response| i32::from(response.status)));
+        self.response_times.push(response.map(|response| millis(response.took)));
+        self.response_bodies.push(response.map(|response| &*response.body));
+        self.truncated.push(response.map(|response| response.truncated));
+        self.logs.push(run.log.as_deref().map(text));
+        Ok(())
+    }
+
+    pub(super) fn bind(self, query: Bound) -> Bound {
+        let query = query.bind(self.ids).bind(self.tokens).bind(self.jobs).bind(self.changes);
+        let query = query.bind(self.succeeded).bind(self.rests).bind(self.started_ats);
+        let query = query.bind(self.finished_ats).bind(self.durations).bind(self.tags);
+        let query = query.bind(self.response_codes).bind(self.response_times);
+        let query = query.bind(self.response_bodies).bind(self.truncated);
+        query.bind(owned(&self.logs))
     }
 }
 

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, Report, State};
 use chronos_core::plan::Ending;
-use chronos_core::store::{Claim, Error, Finish, Hold, Reaped, Renewal, Result, Terms};
+use chronos_core::store::{Claim, Error, Hold, Reaped, Renewal, Result, Terms};
 use chronos_core::{Execution, ExecutionId, JobId, Timestamp};
 
 use super::apply::asked_to_stop;
 use super::fault::Outcome;
+use super::held::Holding;
 use super::horizon::{Place, first_at};
+use super::rows::StandingRow;
 use super::session::Session;
 use super::shared::{Shared, step};
 use super::statements::Bound;
@@ -39,8 +41,11 @@ impl Shared {
 
     /// What the worker must run. What nobody can run, because its spec cannot be read, is handed back and
     /// offered to nobody again.
-    pub(super) async fn with_specs(&self, claims: Vec<(i64, Execution)>) -> Result<Vec<Claim>> {
-        let jobs = claims.iter().map(|(revision, execution)| (execution.job, *revision));
+    pub(super) async fn with_specs(
+        &self,
+        claims: Vec<(StandingRow, Execution)>,
+    ) -> Result<Vec<Claim>> {
+        let jobs = claims.iter().map(|(row, _)| (row.id, row.revision));
         let known = self.specs.all_known(jobs.clone());
         let specs = match known {
             Some(specs) => specs,
@@ -55,13 +60,14 @@ impl Shared {
             },
         };
         let mut readable = Vec::with_capacity(claims.len());
-        let mut unreadable = Vec::new();
-        for (_, execution) in claims {
+        let (mut unreadable, mut holdings) = (Vec::new(), Vec::new());
+        for (row, execution) in claims {
             let Some(hold) = hold_on(&execution) else {
                 continue;
             };
             match specs.get(&execution.job) {
                 Some(Ok(spec)) => {
+                    holdings.extend(Holding::of(&execution, spec, row));
                     readable.push(Claim { spec: spec.clone(), execution, hold });
                 }
                 Some(Err(_)) => {
@@ -73,6 +79,7 @@ impl Shared {
             }
         }
         self.hand_back(&unreadable).await?;
+        self.held.keep(holdings);
         Ok(readable)
     }
 
@@ -129,25 +136,11 @@ impl Shared {
         self.lock_jobs(session, step, query).await
     }
 
-    pub(super) async fn finish(
-        &self,
-        finishes: Vec<Finish>,
-        now: Timestamp,
-    ) -> Result<Vec<Result<Execution>>> {
-        if finishes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let ids: Vec<_> = finishes.iter().map(|finish| finish.hold.execution.uuid()).collect();
-        step!(self, now, |session, step| {
-            self.lock_of(session, step, ids.clone()).await?;
-            Ok(finishes.iter().map(|finish| finish_one(step, finish)).collect())
-        })
-    }
-
     pub(super) async fn release(&self, holds: &[Hold], now: Timestamp) -> Result<()> {
         if holds.is_empty() {
             return Ok(());
         }
+        self.held.take(holds.iter().map(|hold| hold.execution));
         let ids: Vec<_> = holds.iter().map(|hold| hold.execution.uuid()).collect();
         step!(self, now, |session, step| {
             self.lock_of(session, step, ids.clone()).await?;
@@ -235,17 +228,6 @@ impl Shared {
 fn hold_on(execution: &Execution) -> Option<Hold> {
     let token = execution.running()?.lease.token;
     Some(Hold { execution: execution.id, token })
-}
-
-fn finish_one(step: &mut Step, finish: &Finish) -> Result<Execution> {
-    let Finish { hold, ending, report } = finish;
-    step.held(hold).ok_or(Error::LeaseLost(hold.execution))?;
-    let mut report = report.clone();
-    report.at = report.at.min(step.now);
-    // As exact as it is kept.
-    let whole = |took: Duration| Duration::new(took.as_secs(), took.subsec_micros() * 1_000);
-    report.took = report.took.map(whole);
-    step.conclude(hold.execution, ending.clone(), report)
 }
 
 fn release_one(step: &mut Step, hold: &Hold) -> Result<()> {

@@ -12,6 +12,7 @@ use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp, Trace
 use sqlx::PgConnection;
 
 use super::fault::{Fault, Outcome};
+use super::held::Holding;
 use super::horizon::{Place, first_at};
 use super::rows::{self, StandingRow, standing};
 use super::shared::{Shared, step};
@@ -48,7 +49,7 @@ impl Shared {
         let query = query.bind(job.standing.enabled).bind(specs::max_execution_us(&job.spec));
         let query = query.bind(job.due_at().map(time)).bind(job.standing.next_slot.map(time));
         query.fetch_optional(&mut *connection).await?.ok_or_else(taken)?;
-        step.created_due = job.due_at();
+        step.due_aside = job.due_at();
         step.decide(id, Decision::Created);
         Ok(())
     }
@@ -228,7 +229,8 @@ impl Shared {
             step.fires = true;
             self.fire_from(session, step, from, (limit, taker)).await
         });
-        let (fired, nothing_below) = fired?;
+        let (fired, held, nothing_below) = fired?;
+        self.held.keep(held);
         for (job, _) in &fired.unreadable {
             self.set_aside(*job);
         }
@@ -245,7 +247,7 @@ impl Shared {
         step: &mut Step,
         from: Place,
         (limit, taker): (usize, Option<&Taker>),
-    ) -> Outcome<(Fired, Place)> {
+    ) -> Outcome<(Fired, Vec<Holding>, Place)> {
         let most = limit.min(JOBS_PER_STEP);
         let query = self.sql.due_lock.query().bind(time(from.0)).bind(from.1);
         let query = query.bind(time(step.now)).bind(self.aside()).bind(rows_up_to(most));
@@ -275,7 +277,7 @@ impl Shared {
             _ => first_at(step.now.after(Duration::from_micros(1))).max(from),
         };
         fired.next = self.next_due(connection, step, nothing_below).await?;
-        Ok((fired, nothing_below))
+        Ok((fired, step.holdings(), nothing_below))
     }
 
     /// When a job is due next, among those at or after a place and those of the step.

@@ -12,6 +12,8 @@ mod config;
 mod executions;
 mod fault;
 mod find;
+mod finishing;
+mod held;
 mod horizon;
 mod jobs;
 mod migrate;

@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 use super::executions::just_after;
 use super::fault::Outcome;
 use super::horizon::{Horizons, LEVELS, Look, Place, first_at};
-use super::rows;
+use super::rows::{self, StandingRow};
 use super::shared::Shared;
 use super::statements::Bound;
 use super::values::{AsUuid as _, Fields, limit as rows_up_to, micros, text, time};
@@ -107,14 +107,14 @@ impl Shared {
     }
 
     /// Takes the most urgent, from these places on; gives back the executions in their order, each with
-    /// the revision of its job's spec.
+    /// where its job stands.
     async fn claim_from(
         &self,
         from: Places,
         worker: &WorkerId,
         terms: Terms,
         most: usize,
-    ) -> Result<Vec<(i64, Execution)>> {
+    ) -> Result<Vec<(StandingRow, Execution)>> {
         let query = from.bind(self.sql.ready_claim.query());
         let query = query.bind(time(terms.now)).bind(self.aside()).bind(rows_up_to(most));
         let query = query.bind(text(worker.as_str()).into_owned());
@@ -123,8 +123,8 @@ impl Shared {
         let mut claims = Vec::with_capacity(rows.len());
         for row in &rows {
             let fields = &mut Fields::of(row);
-            let execution = rows::live(fields)?;
-            claims.push((fields.get()?, execution));
+            let execution = rows::claimed(fields, worker, terms)?;
+            claims.push((rows::standing(fields)?, execution));
         }
         claims
             .sort_unstable_by_key(|(_, execution)| (Reverse(execution.priority), place(execution)));

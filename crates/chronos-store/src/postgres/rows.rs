@@ -7,7 +7,7 @@ use chronos_core::execution::{
 };
 use chronos_core::job::{Failing, Pause, Standing, Tally};
 use chronos_core::policy::retry;
-use chronos_core::store::{Error, Result};
+use chronos_core::store::{Error, Result, Terms};
 use chronos_core::{Execution, ExecutionId, JobId, Timestamp, TraceId, WorkerId};
 use sqlx::postgres::PgRow;
 use sqlx::types::Uuid;
@@ -20,6 +20,8 @@ pub(super) struct StandingRow {
     pub(super) id: JobId,
     /// Names the spec that is in force.
     pub(super) revision: i64,
+    /// Grows with every change.
+    pub(super) changes: i64,
     pub(super) deleted: bool,
     pub(super) due: Option<Timestamp>,
     pub(super) standing: Standing,
@@ -28,7 +30,8 @@ pub(super) struct StandingRow {
 }
 
 pub(super) fn standing(fields: &mut Fields<'_>) -> Result<StandingRow> {
-    let (id, revision, deleted) = (fields.id()?, fields.get()?, fields.get()?);
+    let (id, revision) = (fields.id()?, fields.get()?);
+    let (changes, deleted) = (fields.get()?, fields.get()?);
     let due = fields.maybe_time()?;
     let enabled = fields.get()?;
     let (next_slot, last_slot) = (fields.maybe_time()?, fields.maybe_time()?);
@@ -42,7 +45,7 @@ pub(super) fn standing(fields: &mut Fields<'_>) -> Result<StandingRow> {
     let live = ids(fields.get::<&[u8]>()?);
     let standing =
         Standing { enabled, paused, last_slot, next_slot, deferred_until, failing, tally };
-    Ok(StandingRow { id, revision, deleted, due, standing, live })
+    Ok(StandingRow { id, revision, changes, deleted, due, standing, live })
 }
 
 fn tally(fields: &mut Fields<'_>) -> Result<Tally> {
@@ -115,7 +118,24 @@ struct Head {
     cancel: Option<CancelCause>,
 }
 
-fn head(fields: &mut Fields<'_>) -> Result<Head> {
+/// An execution that has just been handed to this worker, who knows the rest.
+pub(super) fn claimed(
+    fields: &mut Fields<'_>,
+    worker: &WorkerId,
+    Terms { now, lease }: Terms,
+) -> Result<Execution> {
+    let mut execution = waiting(fields)?;
+    let (token, deadline) = (fields.token()?, fields.maybe_time()?);
+    let without =
+        || Error::Corrupt(format!("execution {} was claimed without a token", execution.id));
+    let token = token.ok_or_else(without)?;
+    let lease = Lease { worker: worker.clone(), token, expires_at: now.after(lease) };
+    execution.state = State::Running(Running { deadline, ..Running::begin(lease, now) });
+    Ok(execution)
+}
+
+/// What every execution has, as one that waits.
+fn waiting(fields: &mut Fields<'_>) -> Result<Execution> {
     let (id, job, slot, run_at) = (fields.id()?, fields.id()?, fields.time()?, fields.time()?);
     let trigger = trigger(fields)?;
     let (attempt, retry, lost) = (fields.small()?, fields.small()?, fields.small()?);
@@ -124,21 +144,25 @@ fn head(fields: &mut Fields<'_>) -> Result<Head> {
     let trace = trace.map(|trace| TraceId::from_bytes(*trace.as_bytes()));
     let overdue_at = fields.maybe_time()?;
     let state = State::Queued { held: false };
+    Ok(Execution {
+        id,
+        job,
+        slot,
+        trigger,
+        run_at,
+        attempt,
+        retry,
+        lost,
+        priority,
+        trace,
+        overdue_at,
+        state,
+    })
+}
+
+fn head(fields: &mut Fields<'_>) -> Result<Head> {
     Ok(Head {
-        execution: Execution {
-            id,
-            job,
-            slot,
-            trigger,
-            run_at,
-            attempt,
-            retry,
-            lost,
-            priority,
-            trace,
-            overdue_at,
-            state,
-        },
+        execution: waiting(fields)?,
         held: fields.get()?,
         worker: fields.worker()?,
         token: fields.token()?,

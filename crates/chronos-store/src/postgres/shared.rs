@@ -17,6 +17,7 @@ use sqlx::{Connection as _, PgPool};
 use super::OpenError;
 use super::config::PostgresConfig;
 use super::fault::{Fault, Outcome};
+use super::held::Held;
 use super::horizon::Horizons;
 use super::partitions::Partitions;
 use super::requests::Turns;
@@ -69,6 +70,7 @@ pub(super) struct Shared {
     pub(super) renewals: PgPool,
     pub(super) sql: Statements,
     pub(super) specs: Specs,
+    pub(super) held: Held,
     pub(super) horizons: Horizons,
     pub(super) partitions: Partitions,
     pub(super) wakes: Wakes,
@@ -119,6 +121,7 @@ impl Shared {
             renewals: pool(1),
             sql: Statements::new(&config.schema, !config.pooler),
             specs: Specs::default(),
+            held: Held::default(),
             horizons: Horizons::default(),
             partitions: Partitions::default(),
             wakes: Wakes::new(&config.schema),

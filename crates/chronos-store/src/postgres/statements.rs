@@ -69,7 +69,7 @@ statements! {
     audit_file audit_newest audit_read
     checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check
     dead_letter_take dead_letters_read execution_locate execution_read executions_read
-    due_lock due_next heads_read
+    due_lock due_next finish heads_read
     job_read job_read_named jobs_count jobs_count_of jobs_lock jobs_lock_of jobs_read
     key_delete key_insert key_read key_use keys_read
     live_delete live_insert live_lock live_read live_update

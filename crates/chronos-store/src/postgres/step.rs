@@ -97,8 +97,8 @@ pub(super) struct Step {
     /// Whether the step plans due jobs: then whoever asked for it is told by the answer when the next is
     /// due.
     pub(super) fires: bool,
-    /// When the job that the step makes is due.
-    pub(super) created_due: Option<Timestamp>,
+    /// When jobs are due that the step makes, or counts a run of, without a desk.
+    pub(super) due_aside: Option<Timestamp>,
 }
 
 /// A worker that takes what a step fires, and what it took so far.
@@ -125,7 +125,7 @@ impl Step {
             taking: None,
             asked_to_stop: false,
             fires: false,
-            created_due: None,
+            due_aside: None,
         }
     }
 
@@ -185,11 +185,12 @@ impl Step {
             taking.waited |= ready && execution.run_at <= self.now;
         }
         let desk = self.desk(execution.job)?;
+        // Whoever knows the job by its count of changes must see that this one is no longer as it was.
+        desk.changed = true;
         if let Some(live) = desk.live.iter_mut().find(|live| live.id == execution.id) {
             *live = execution;
         } else {
             desk.live.push(execution);
-            desk.changed = true;
         }
         Ok(())
     }
@@ -218,6 +219,12 @@ impl Step {
         written.into_iter().partition(|execution| !self.on_file.contains(&execution.id))
     }
 
+    /// Notes when a job is due that the step locks for a moment and leaves where it is.
+    pub(super) fn pass_by(&mut self, due: Option<Timestamp>) {
+        let soon = due.filter(|due| *due <= self.now.after(SOON));
+        self.due_aside = self.due_aside.into_iter().chain(soon).min();
+    }
+
     /// The earliest time at which a job is due of which others may not know. Those are the jobs that the
     /// step moved, and those that come due about now: a planner passes over what the step has locked.
     pub(super) fn earliest_due(&self) -> Option<Timestamp> {
@@ -225,7 +232,7 @@ impl Step {
         let news = self.desks.values().filter_map(|desk| {
             desk.due_at().filter(|due| *due <= soon || Some(*due) != desk.row.due)
         });
-        news.chain(self.created_due).min()
+        news.chain(self.due_aside).min()
     }
 
     /// The earliest time at which an execution may begin of which others may not know: one that the step

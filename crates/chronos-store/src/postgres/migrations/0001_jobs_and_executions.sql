@@ -60,6 +60,9 @@ CREATE INDEX job_tags_job ON chronos.job_tags (job_id);
 CREATE TABLE chronos.job_standings (
     id uuid PRIMARY KEY,
     revision bigint NOT NULL,
+    -- Grows whenever the row or what lives of the job changes, so that a node may decide by what it knows and
+    -- write only if that still holds.
+    changes bigint NOT NULL,
     -- A deleted job keeps its lock until its last execution is over.
     deleted boolean NOT NULL,
     enabled boolean NOT NULL,

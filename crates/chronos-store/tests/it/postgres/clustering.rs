@@ -77,6 +77,44 @@ async fn planners_and_workers_on_many_nodes_double_nothing() {
     assert_eq!((stats.queued, stats.running), (0, 0));
 }
 
+#[tokio::test]
+async fn an_end_keeps_what_another_node_added_to_the_job_meanwhile() {
+    let schema = fresh().await;
+    let (one, other) = (schema.store().await, schema.store().await);
+    let spec = JobSpec { overlap: OverlapPolicy::Concurrent, ..every("a", 10) };
+    let job = spec.id;
+    one.create_job(spec, at(0)).await.unwrap();
+    one.fire_due(at(10), 9, None).await.unwrap();
+    let hold = one.claim(&worker("w"), terms(10), 9).await.unwrap().claims[0].hold;
+    let added = other.run_now(job, None, at(11)).await.unwrap();
+    let answers = one.finish(vec![finish(hold, Ending::Success, 12)], at(12)).await.unwrap();
+    assert!(answers[0].is_ok());
+    let live: Vec<_> = one.live(&[job]).await.unwrap().iter().map(|live| live.id).collect();
+    assert_eq!(live, [added.id]);
+    let tally = one.job(job).await.unwrap().standing.tally;
+    assert_eq!((tally.fired, tally.manual, tally.succeeded), (1, 1, 1));
+}
+
+#[tokio::test]
+async fn an_end_is_refused_once_another_node_has_taken_or_queued_the_run() {
+    let schema = fresh().await;
+    let (one, other) = (schema.store().await, schema.store().await);
+    for (name, reaps) in [("reaped", true), ("queued", false)] {
+        one.create_job(once(name, 10), at(0)).await.unwrap();
+        one.fire_due(at(10), 9, None).await.unwrap();
+        let hold = one.claim(&worker("w"), terms(10), 9).await.unwrap().claims[0].hold;
+        if reaps {
+            assert_eq!(other.reap(at(100), 9).await.unwrap().ended.len(), 1);
+        } else {
+            other.release(&[hold], at(11)).await.unwrap();
+        }
+        let answers = one.finish(vec![finish(hold, Ending::Success, 12)], at(12)).await.unwrap();
+        assert_eq!(answers[0], Err(Error::LeaseLost(hold.execution)), "{name}");
+        assert_eq!(one.job(job_id(name)).await.unwrap().standing.tally.succeeded, 0);
+        one.delete_job(job_id(name), at(12)).await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_many_reports_of_an_end_is_accepted() {
     let schema = fresh().await;
