@@ -9,6 +9,7 @@ mod matrix;
 mod quotas;
 mod strangers;
 mod users;
+mod vectors;
 
 use std::io::Write;
 use std::net::SocketAddr;
