@@ -1,5 +1,6 @@
 //! Who may ask for what, tried on a real daemon over real sockets.
 
+mod auditing;
 mod beyond;
 mod forging;
 mod getting_in;
