@@ -4,6 +4,7 @@
 //! As there, each verb is one atomic step and `now` is an argument. Secrets come in as digests only.
 
 mod attempt;
+mod event;
 mod key;
 mod name;
 mod port;
@@ -12,6 +13,7 @@ mod session;
 mod user;
 
 pub use attempt::{Attempt, Subject};
+pub use event::{Act, Event, What};
 pub use key::{ApiKey, Scopes};
 pub use name::{BadName, UserName};
 pub use port::{Accounts, Error, Result};

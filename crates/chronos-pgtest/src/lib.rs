@@ -10,7 +10,9 @@ mod pooler;
 mod session;
 mod user;
 
+use std::fs::Permissions;
 use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -50,6 +52,8 @@ pub struct Cluster {
     user: User,
     bin: PathBuf,
     durability: Durability,
+    /// Further options of the server.
+    options: String,
     names: AtomicU32,
     /// Once closed, the watchdog cleans up.
     leash: Mutex<Option<(Child, ChildStdin)>>,
@@ -69,18 +73,34 @@ impl Cluster {
     /// When there is no PostgreSQL on this machine, or it does not start.
     #[must_use]
     pub fn start(durability: Durability) -> Self {
-        Self::try_start(durability)
+        Self::try_start(durability, None)
             .unwrap_or_else(|error| panic!("a private PostgreSQL cluster does not start: {error}"))
     }
 
-    fn try_start(durability: Durability) -> io::Result<Self> {
+    /// Starts a cluster that also listens on this port of 127.0.0.1, where it shows a certificate; both it
+    /// and its key in PEM. Nothing in it is synced.
+    ///
+    /// # Panics
+    ///
+    /// When there is no PostgreSQL on this machine, or it does not start.
+    #[must_use]
+    pub fn encrypted(port: u16, certificate: &str, key: &str) -> Self {
+        Self::try_start(Durability::Volatile, Some((port, certificate, key)))
+            .unwrap_or_else(|error| panic!("a private PostgreSQL cluster does not start: {error}"))
+    }
+
+    fn try_start(durability: Durability, shown: Option<(u16, &str, &str)>) -> io::Result<Self> {
         let (bin, user) = (binaries()?, User::unprivileged()?);
         let directory = TempDir::with_prefix("chronos-pg-")?.keep();
         user.own(&directory)?;
         let leash = Mutex::new(Some(watchdog(&user, &bin, &directory)?));
         let names = AtomicU32::new(0);
-        let cluster = Self { directory, user, bin, durability, names, leash };
+        let options = String::new();
+        let mut cluster = Self { directory, user, bin, durability, options, names, leash };
         cluster.initialise()?;
+        if let Some((port, certificate, key)) = shown {
+            cluster.options = cluster.show(port, certificate, key)?;
+        }
         cluster.serve()?;
         Ok(cluster)
     }
@@ -92,6 +112,17 @@ impl Cluster {
         run(&mut initdb)
     }
 
+    /// Files a certificate and its key; gives back the options with which the server shows it.
+    fn show(&self, port: u16, certificate: &str, key: &str) -> io::Result<String> {
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            let path = self.data().join(name);
+            std::fs::write(&path, text)?;
+            std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+            self.user.own(&path)?;
+        }
+        Ok(format!(" -c listen_addresses=127.0.0.1 -c port={port} -c ssl=on"))
+    }
+
     fn serve(&self) -> io::Result<()> {
         let socket = self.directory.display();
         let mut options = format!(
@@ -101,6 +132,7 @@ impl Cluster {
         if self.durability == Durability::Volatile {
             options.push_str(" -c fsync=off -c full_page_writes=off");
         }
+        options.push_str(&self.options);
         let mut start = self.pg_ctl("start");
         start.arg("--log").arg(self.directory.join("log")).args(["--wait", "--options", &options]);
         run(&mut start)

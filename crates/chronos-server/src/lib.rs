@@ -9,6 +9,7 @@ pub mod daemon;
 mod defaults;
 mod grpc;
 pub mod logs;
+mod loops;
 pub mod metrics;
 mod notify;
 mod problem;

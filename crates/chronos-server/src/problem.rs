@@ -141,6 +141,11 @@ impl Problem {
         Self { retry_after, ..Self::new(StatusCode::TOO_MANY_REQUESTS, detail) }
     }
 
+    /// Runs ask for runs without end. Not worth trying again, unlike 508 for whoever retries 5xx.
+    pub(crate) fn looping(detail: impl Into<String>) -> Self {
+        Self { kind: format!("{TYPES}loop"), ..Self::new(StatusCode::CONFLICT, detail) }
+    }
+
     /// What is wrong, in words.
     pub(crate) fn detail(&self) -> &str {
         &self.detail

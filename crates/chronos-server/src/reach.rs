@@ -10,6 +10,9 @@ use chronos_core::http::Reach;
 /// What is wrong with the request's URL and what to do about it, if it is out of reach.
 pub(crate) fn check(reach: &Reach, http: &Http) -> Result<(), String> {
     reach.check_url(http.url()).map_err(|refused| {
+        if refused.denied {
+            return format!("{refused}; use another host or port");
+        }
         // The rule that lets it through names the address that it stands for.
         let address = refused.host.parse::<IpAddr>().map(|address| address.to_canonical());
         let host = address.map_or_else(|_| refused.host.clone(), |address| address.to_string());

@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 
 use super::{
-    Admit, ApiKey, Attempt, Digest, NewUser, Session, Subject, User, UserChange, UserName,
+    Act, Admit, ApiKey, Attempt, Digest, Event, NewUser, Session, Subject, User, UserChange,
+    UserName,
 };
 use crate::{KeyId, SessionId, Timestamp, UserId, store};
 
@@ -42,11 +43,12 @@ pub enum Error {
 /// What a verb gives back.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A durable memory for accounts. Whatever is acknowledged survives a crash.
+/// A durable memory for accounts. Whatever is acknowledged survives a crash. What changes a user or the
+/// user's keys is told by an event, in the same step.
 #[async_trait]
 pub trait Accounts: Send + Sync + 'static {
     /// Makes a user; the first one is an admin, whatever is asked for.
-    async fn create_user(&self, new: NewUser, admit: Admit, now: Timestamp) -> Result<User>;
+    async fn create_user(&self, new: NewUser, admit: Admit, act: Act) -> Result<User>;
 
     /// Whether there is any user. Once there is, there always will be: the last admin stays.
     async fn has_users(&self) -> Result<bool>;
@@ -62,10 +64,10 @@ pub trait Accounts: Send + Sync + 'static {
 
     /// Changes a user; ends the user's sessions if the generation grows by it. Refused if no enabled
     /// admin were left.
-    async fn change_user(&self, user: UserId, change: UserChange, now: Timestamp) -> Result<User>;
+    async fn change_user(&self, user: UserId, change: UserChange, act: Act) -> Result<User>;
 
     /// Removes a user with all sessions and keys. Refused if no enabled admin were left.
-    async fn delete_user(&self, user: UserId, now: Timestamp) -> Result<()>;
+    async fn delete_user(&self, user: UserId, act: Act) -> Result<()>;
 
     /// Begins a session of a user who is there and enabled; ends the oldest one past
     /// [`MAX_SESSIONS`](super::MAX_SESSIONS), and those that have expired.
@@ -97,7 +99,7 @@ pub trait Accounts: Send + Sync + 'static {
     async fn end_sessions(&self, user: UserId, now: Timestamp) -> Result<()>;
 
     /// Makes a key of a user who is there.
-    async fn create_key(&self, key: ApiKey, now: Timestamp) -> Result<()>;
+    async fn create_key(&self, key: ApiKey, act: Act) -> Result<()>;
 
     /// A key that is there, expired or not, with its user.
     async fn key(&self, key: KeyId) -> Result<Option<(ApiKey, User)>>;
@@ -109,7 +111,13 @@ pub trait Accounts: Send + Sync + 'static {
     async fn note_key_use(&self, key: KeyId, now: Timestamp) -> Result<()>;
 
     /// Ends a key of this user.
-    async fn revoke_key(&self, user: UserId, key: KeyId, now: Timestamp) -> Result<()>;
+    async fn revoke_key(&self, user: UserId, key: KeyId, act: Act) -> Result<()>;
+
+    /// Files that somebody was not let in who gave the name of this user, or of nobody.
+    async fn refuse_login(&self, user: Option<UserId>, act: Act) -> Result<()>;
+
+    /// What was done about accounts, newest first, from before a given one.
+    async fn account_events(&self, before: Option<u64>, limit: usize) -> Result<Vec<Event>>;
 
     /// Counts an attempt by each subject, unless one of them has had too many: then by none.
     async fn attempt(&self, subjects: &[Subject], now: Timestamp) -> Result<Attempt>;

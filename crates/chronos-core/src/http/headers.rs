@@ -56,6 +56,11 @@ impl Header {
         Self::of(name, Value::Sealed(value))
     }
 
+    /// The value, to be put another in its place.
+    pub(super) fn value_mut(&mut self) -> &mut Value {
+        &mut self.value
+    }
+
     fn of(name: &str, value: Value) -> Result<Self, Error> {
         let refused = |problem: String| Err(refusal("headers", problem));
         let given = clipped(name);

@@ -15,8 +15,8 @@ use url::Url;
 use crate::Error;
 pub use headers::Header;
 pub use method::Method;
-pub use reach::{OutOfReach, Reach, Rule};
-pub use secret::{Sealed, Value, signing_key};
+pub use reach::{Denied, OutOfReach, Reach, Rule};
+pub use secret::{Sealed, Value, signing_keys};
 
 /// A request to an HTTP endpoint, and which answers to it are a success.
 ///
@@ -106,9 +106,9 @@ impl Http {
     }
 
     /// The same request, signed as Standard Webhooks has it, with a secret such as
-    /// `whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD`.
+    /// `whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD`, or with two that have a space between them.
     pub fn signed_with(self, secret: &str) -> Result<Self, Error> {
-        signing_key(secret)?;
+        signing_keys(secret)?;
         Ok(Self { signing: Some(Value::Plain(secret.into())), ..self })
     }
 
@@ -116,6 +116,29 @@ impl Http {
     #[must_use]
     pub fn signed_with_secret(self, secret: Sealed) -> Self {
         Self { signing: Some(Value::Sealed(secret)), ..self }
+    }
+
+    /// The same request with each secret sealed anew by `reseal`, which is told the name of the secret's
+    /// header, or `None` for the signing secret; and whether it sealed any.
+    pub fn resealed<E>(
+        mut self,
+        mut reseal: impl FnMut(Option<&str>, &Sealed) -> Result<Option<Sealed>, E>,
+    ) -> Result<(Self, bool), E> {
+        let mut any = false;
+        let mut renew = |name: Option<&str>, value: &mut Value| {
+            let sealed = value.sealed().map(|sealed| reseal(name, sealed)).transpose()?.flatten();
+            if let Some(sealed) = sealed {
+                *value = Value::Sealed(sealed);
+                any = true;
+            }
+            Ok(())
+        };
+        for header in &mut self.headers {
+            let name = header.name().to_owned();
+            renew(Some(&name), header.value_mut())?;
+        }
+        self.signing.as_mut().map_or(Ok(()), |value| renew(None, value))?;
+        Ok((self, any))
     }
 
     /// The same request with this body; an empty one is none.

@@ -4,6 +4,10 @@
 //! they do not: beside databases, behind a firewall, next to a cloud's metadata service. So requests go
 //! to public addresses, and to others only where the operator says so.
 
+mod denied;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,12 +16,15 @@ use std::str::FromStr;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use url::{Host, Url};
 
+pub use denied::Denied;
+
 /// Which addresses requests may go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
     everything: bool,
     hosts: BTreeSet<String>,
     nets: Vec<IpNet>,
+    denied: Vec<Denied>,
 }
 
 /// Something that may be reached although it is not public.
@@ -31,10 +38,21 @@ pub enum Rule {
 
 /// An address that requests must not go to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the address of {host} is not public, and nobody allowed it")]
 pub struct OutOfReach {
     /// The host as the request names it.
     pub host: String,
+    /// Whether that is because it is denied; else it is not public, and nobody allowed it.
+    pub denied: bool,
+}
+
+impl fmt::Display for OutOfReach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, denied } = self;
+        if *denied {
+            return write!(f, "requests to {host} are denied here");
+        }
+        write!(f, "the address of {host} is not public, and nobody allowed it")
+    }
 }
 
 impl FromStr for Rule {
@@ -81,7 +99,8 @@ impl Reach {
     /// Public addresses, and what these rules allow.
     #[must_use]
     pub fn public(rules: impl IntoIterator<Item = Rule>) -> Self {
-        let mut reach = Self { everything: false, hosts: BTreeSet::new(), nets: Vec::new() };
+        let (hosts, nets, denied) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let mut reach = Self { everything: false, hosts, nets, denied };
         for rule in rules {
             match rule {
                 Rule::Host(name) => {
@@ -93,29 +112,46 @@ impl Reach {
         reach
     }
 
-    /// Refuses a URL whose host is an address out of reach, in whatever spelling. What a name means
-    /// shows only when it is looked up.
+    /// The same without these, whatever else allows them.
+    #[must_use]
+    pub fn without(mut self, denied: impl IntoIterator<Item = Denied>) -> Self {
+        self.denied.extend(denied);
+        self
+    }
+
+    /// Refuses a URL whose host is an address out of reach, in whatever spelling, or is denied by its
+    /// name. What a name means shows only when it is looked up.
     pub fn check_url(&self, url: &Url) -> Result<(), OutOfReach> {
+        let port = url.port_or_known_default().unwrap_or_default();
         match url.host() {
-            Some(Host::Ipv4(address)) => self.check(&address.to_string(), address.into()),
-            Some(Host::Ipv6(address)) => self.check(&address.to_string(), address.into()),
+            Some(Host::Ipv4(address)) => self.check(&address.to_string(), address.into(), port),
+            Some(Host::Ipv6(address)) => self.check(&address.to_string(), address.into(), port),
+            Some(Host::Domain(name))
+                if self.denied.iter().any(|denied| denied.names(name, port)) =>
+            {
+                Err(OutOfReach { host: name.into(), denied: true })
+            }
             // What the name of a metadata service means is known without looking.
             Some(Host::Domain(name)) if normal(name) == METADATA_NAME => {
-                self.check(name, METADATA.into())
+                self.check(name, METADATA.into(), port)
             }
             Some(Host::Domain(name)) if is_local(&normal(name)) && !self.allows_host(name) => {
-                Err(OutOfReach { host: name.into() })
+                Err(OutOfReach { host: name.into(), denied: false })
             }
             Some(Host::Domain(_)) | None => Ok(()),
         }
     }
 
-    /// Refuses an address that a host was found at, if it is out of reach.
-    pub fn check(&self, host: &str, address: IpAddr) -> Result<(), OutOfReach> {
+    /// Refuses an address that a host was found at, and a port there, if they are out of reach.
+    pub fn check(&self, host: &str, address: IpAddr, port: u16) -> Result<(), OutOfReach> {
+        let address = embedded(address);
+        let is_it = |denied: &Denied| denied.names(host, port) || denied.holds(address, port);
+        if self.denied.iter().any(is_it) {
+            return Err(OutOfReach { host: host.into(), denied: true });
+        }
         if self.everything {
             return Ok(());
         }
-        let address = embedded(address);
         let listed = |net: &IpNet| net.contains(&address);
         let allowed = if is_metadata(address) {
             // Allowing a whole network is not asking for this one.
@@ -123,7 +159,14 @@ impl Reach {
         } else {
             is_public(address) || self.nets.iter().any(listed) || self.allows_host(host)
         };
-        if allowed { Ok(()) } else { Err(OutOfReach { host: host.into() }) }
+        if allowed { Ok(()) } else { Err(OutOfReach { host: host.into(), denied: false }) }
+    }
+
+    /// Whether what listens at this port listens at every address of this machine, and must not be
+    /// called at any.
+    #[must_use]
+    pub fn is_without_machine_at(&self, port: u16) -> bool {
+        self.denied.iter().any(|denied| denied.is_machine_at(port))
     }
 
     fn allows_host(&self, host: &str) -> bool {
@@ -218,178 +261,5 @@ fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !V4.iter().any(|net| net.contains(&address)),
         IpAddr::V6(address) => !V6.iter().any(|net| net.contains(&address)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn reach(rules: &[&str]) -> Reach {
-        Reach::public(rules.iter().map(|rule| rule.parse::<Rule>().unwrap()))
-    }
-
-    fn admits(reach: &Reach, url: &str) -> bool {
-        reach.check_url(&Url::parse(url).unwrap()).is_ok()
-    }
-
-    #[test]
-    fn every_spelling_of_this_machine_is_out_of_reach() {
-        let public = reach(&[]);
-        for host in [
-            "127.0.0.1",
-            "2130706433",
-            "0x7f.1",
-            "0177.0.0.1",
-            "127.1",
-            "①②⑦.⓪.⓪.①",
-            "127。0。0。1",
-            "127%2e0%2e0%2e1",
-            "127.0.0.1.",
-            "user@127.0.0.1",
-            "0.0.0.0",
-            "[::1]",
-            "[::]",
-            "[::ffff:127.0.0.1]",
-            "[::127.0.0.1]",
-            "[64:ff9b::7f00:1]",
-            "[2002:7f00:1::]",
-            "localhost",
-            "LOCALHOST.",
-            "api.localhost",
-        ] {
-            assert!(!admits(&public, &format!("http://{host}/")), "{host}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_public_is_out_of_reach() {
-        let public = reach(&[]);
-        for host in [
-            "10.1.2.3",
-            "100.64.0.1",
-            "100.127.255.255",
-            "169.254.169.254",
-            "172.16.0.1",
-            "172.31.255.255",
-            "192.0.0.1",
-            "192.0.2.1",
-            "192.88.99.1",
-            "192.168.0.1",
-            "198.18.0.1",
-            "198.19.255.255",
-            "198.51.100.1",
-            "203.0.113.1",
-            "224.0.0.1",
-            "239.255.255.255",
-            "240.0.0.1",
-            "255.255.255.255",
-            "[64:ff9b:1::1]",
-            "[64:ff9b::a00:1]",
-            "[100::1]",
-            "[2001::1]",
-            "[2001:db8::1]",
-            "[2002:c0a8:1::]",
-            "[fc00::1]",
-            "[fd00:ec2::254]",
-            "[fe80::1]",
-            "[fec0::1]",
-            "[ff02::1]",
-            "[::ffff:10.0.0.1]",
-        ] {
-            assert!(!admits(&public, &format!("http://{host}/")), "{host}");
-        }
-    }
-
-    #[test]
-    fn what_is_public_is_within_reach() {
-        let public = reach(&[]);
-        for host in [
-            "8.8.8.8",
-            "1.1.1.1",
-            "100.63.255.255",
-            "100.128.0.1",
-            "172.15.0.1",
-            "172.32.0.1",
-            "198.17.0.1",
-            "198.20.0.1",
-            "223.255.255.255",
-            "[2606:4700::1111]",
-            "[::ffff:8.8.8.8]",
-            "[64:ff9b::808:808]",
-            "example.com",
-            "localhost.example.com",
-        ] {
-            assert!(admits(&public, &format!("http://{host}/")), "{host}");
-        }
-    }
-
-    #[test]
-    fn an_operator_may_allow_hosts_and_networks() {
-        let some = reach(&["10.0.0.0/8", "192.168.7.9", "Billing.Internal.", "fd12::/16"]);
-        assert!(admits(&some, "http://10.200.0.1/") && admits(&some, "http://[::ffff:10.0.0.1]/"));
-        assert!(admits(&some, "http://192.168.7.9/") && !admits(&some, "http://192.168.7.8/"));
-        assert!(admits(&some, "http://[fd12::1]/") && !admits(&some, "http://[fd13::1]/"));
-        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        assert!(some.check("billing.internal", loopback).is_ok());
-        assert!(some.check("BILLING.internal.", loopback).is_ok());
-        for other in
-            ["evil-billing.internal", "billing.internal.evil.example", "x.billing.internal"]
-        {
-            assert!(some.check(other, loopback).is_err(), "{other}");
-        }
-        assert!(admits(&reach(&["localhost"]), "http://localhost:8080/"));
-    }
-
-    #[test]
-    fn an_address_is_allowed_in_each_of_its_spellings() {
-        for spelling in ["10.1.2.3", "::ffff:10.1.2.3", "[::ffff:10.1.2.3]", "64:ff9b::a01:203"] {
-            let allowed = reach(&[spelling]);
-            assert!(admits(&allowed, "http://10.1.2.3/"), "{spelling}");
-            assert!(admits(&allowed, "http://[::ffff:10.1.2.3]/"), "{spelling}");
-            assert!(!admits(&allowed, "http://10.1.2.4/"), "{spelling}");
-        }
-    }
-
-    #[test]
-    fn credentials_of_the_cloud_are_given_out_only_by_name() {
-        let metadata = "http://169.254.169.254/latest/meta-data";
-        assert!(!admits(&reach(&["169.254.0.0/16", "0.0.0.0/0"]), metadata));
-        assert!(!admits(&reach(&["0.0.0.0/0"]), "http://[::ffff:169.254.169.254]/"));
-        let address = Ipv4Addr::new(169, 254, 169, 254).into();
-        assert!(
-            reach(&["metadata.google.internal"])
-                .check("metadata.google.internal", address)
-                .is_err()
-        );
-        assert!(admits(&reach(&["169.254.169.254"]), metadata));
-        let name = "http://Metadata.Google.Internal./computeMetadata/v1/";
-        assert!(!admits(&reach(&["0.0.0.0/0", "metadata.google.internal"]), name));
-        assert!(admits(&reach(&["169.254.169.254"]), name));
-        assert!(!admits(&reach(&["::/0"]), "http://[fd00:ec2::254]/"));
-        assert!(admits(&Reach::everything(), metadata), "a program knows what it does");
-    }
-
-    #[test]
-    fn what_is_no_rule_is_refused_with_what_would_be_one() {
-        for text in ["", "10.0.0.0/33", "http://x", "a b", "x/y", "300.1.1.1"] {
-            let refused = text.parse::<Rule>().unwrap_err();
-            assert!(refused.contains("billing.internal"), "{text:?}: {refused}");
-        }
-        assert_eq!("[::1]".parse(), Ok(Rule::Net("::1/128".parse().unwrap())));
-    }
-
-    #[test]
-    fn a_rule_is_written_as_it_is_read() {
-        for (given, written) in [
-            ("10.1.2.3/8", "10.0.0.0/8"),
-            ("[::1]", "::1"),
-            ("127.0.0.1/32", "127.0.0.1"),
-            ("Billing.Internal.", "billing.internal"),
-        ] {
-            let rule: Rule = given.parse().unwrap();
-            assert_eq!(rule.to_string(), written);
-            assert_eq!(written.parse(), Ok(rule));
-        }
     }
 }

@@ -81,9 +81,22 @@ impl fmt::Debug for Value {
 /// What the name of a signing secret begins with.
 const PREFIX: &str = "whsec_";
 
-/// The key of a signing secret such as `whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD`. Never quoted in a
-/// refusal.
-pub fn signing_key(secret: &str) -> Result<Vec<u8>, Error> {
+/// While one secret takes the place of another, there are two.
+const MOST: usize = 2;
+
+/// The keys of a signing secret such as `whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD`; of two, with a space
+/// between them, while one takes the place of the other. Never quoted in a refusal.
+pub fn signing_keys(secret: &str) -> Result<Vec<Vec<u8>>, Error> {
+    let secrets: Vec<&str> = secret.split(' ').collect();
+    if secrets.len() > MOST {
+        let problem =
+            format!("it holds {} secrets; use one, or two while you change it", secrets.len());
+        return Err(refusal("signing_secret", problem));
+    }
+    secrets.into_iter().map(signing_key).collect()
+}
+
+fn signing_key(secret: &str) -> Result<Vec<u8>, Error> {
     const ACCEPTED: &str = "use whsec_ and 24 to 64 random bytes in base64";
     let refused = |problem: &str| Err(refusal("signing_secret", format!("{problem}; {ACCEPTED}")));
     let Some(text) = secret.strip_prefix(PREFIX) else {

@@ -200,12 +200,26 @@ fn sealed_values_are_kept_and_never_shown() {
 #[test]
 fn a_signing_secret_holds_a_key_of_a_fair_length() {
     let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
-    assert_eq!(signing_key(secret).unwrap().len(), 24);
+    let keys = signing_keys(secret).unwrap();
+    assert_eq!((keys.len(), keys[0].len()), (1, 24));
     assert!(!format!("{:?}", good().signed_with(secret).unwrap()).contains("C2FV"));
     for secret in ["", "C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_", "whsec_aGk=", "whsec_$$$"] {
         let text = text(good().signed_with(secret));
         assert!(text.starts_with("signing_secret is not accepted: "), "{text}");
         assert!(text.contains("24 to 64 random bytes"), "{text}");
+    }
+}
+
+#[test]
+fn a_signing_secret_is_two_while_one_takes_the_place_of_the_other() {
+    let (new, old) =
+        ("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", format!("whsec_{}", "A".repeat(32)));
+    let keys = signing_keys(&format!("{new} {old}")).unwrap();
+    assert_eq!(keys, [signing_keys(new).unwrap(), signing_keys(&old).unwrap()].concat());
+    for refused in [format!("{new} {old} {new}"), format!("{new}  {old}"), format!("{new} x")] {
+        let text = text(good().signed_with(&refused));
+        assert!(text.starts_with("signing_secret is not accepted: "), "{text}");
+        assert!(!text.contains("C2FV"), "{text}");
     }
 }
 

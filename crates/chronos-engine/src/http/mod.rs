@@ -1,19 +1,20 @@
 //! Calling HTTP endpoints: the handler of every job with an http target.
 
 mod answer;
-mod hosts;
 mod keyring;
 mod notice;
 mod request;
 mod resolver;
+mod rooms;
 mod signature;
+mod trail;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chronos_core::Http;
 use chronos_core::execution::{Failure, Response};
-use chronos_core::http::Reach;
+use chronos_core::http::{OutOfReach, Reach};
 use chronos_core::job::Target;
 use chronos_core::plan::Ending;
 use futures::FutureExt;
@@ -25,10 +26,12 @@ use tracing::warn;
 use crate::clock::Clock;
 use crate::handler::{Handler, JobContext};
 use answer::Body;
-use hosts::Hosts;
 pub use keyring::{KeyError, Keyring, Purpose};
 pub(crate) use notice::body as notice_body;
 use resolver::Resolver;
+pub use rooms::Limits;
+use rooms::{Rooms, host_of};
+use trail::Trail;
 
 /// A host that takes no connection for this long is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,6 +64,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Network errors, timeouts and the statuses 408, 425, 429 and 5xx may pass and are retried, no
 /// sooner than `Retry-After` says; any other status that the target does not expect is final. When
 /// the run's token is cancelled, the connection is dropped at once.
+///
+/// The log of each run tells where its request went: the address, the digest of the URL, and whose job
+/// it is.
 #[derive(Clone, Debug)]
 pub struct Caller(Arc<Inner>);
 
@@ -68,7 +74,8 @@ pub struct Caller(Arc<Inner>);
 struct Inner {
     clock: Arc<dyn Clock>,
     reach: Arc<Reach>,
-    hosts: Hosts,
+    hosts: Rooms,
+    owners: Rooms,
     keyring: OnceLock<Arc<dyn Keyring>>,
     /// By how long they wait for a connection, each made for the first request that needs it: they
     /// read the certificates of the system.
@@ -76,24 +83,20 @@ struct Inner {
 }
 
 impl Caller {
-    /// Requests to one host at once, unless someone says otherwise.
-    pub const REQUESTS_PER_HOST: usize = 256;
-
     /// A caller that tells the time by this clock and connects to nothing out of reach. Connections
     /// are made when they are needed.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, reach: Reach) -> Self {
-        Self::with_limit(clock, reach, Self::REQUESTS_PER_HOST)
+        Self::with_limits(clock, reach, Limits::default())
     }
 
-    /// The same with another limit on the requests to one host at once; further ones wait their
-    /// turn, and their timeouts begin after it. Zero counts as one.
+    /// The same with other limits on the requests at once.
     #[must_use]
-    pub fn with_limit(clock: Arc<dyn Clock>, reach: Reach, requests_per_host: usize) -> Self {
-        let hosts = Hosts::new(requests_per_host.max(1));
+    pub fn with_limits(clock: Arc<dyn Clock>, reach: Reach, limits: Limits) -> Self {
+        let (hosts, owners) = (Rooms::new(limits.per_host), Rooms::new(limits.per_owner));
         let reach = Arc::new(reach);
         let (keyring, clients) = (OnceLock::new(), Mutex::default());
-        Self(Arc::new(Inner { clock, reach, hosts, keyring, clients }))
+        Self(Arc::new(Inner { clock, reach, hosts, owners, keyring, clients }))
     }
 
     /// The same caller, which opens secrets with this keyring; the first one that it is given counts.
@@ -175,23 +178,21 @@ impl Inner {
     }
 
     async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
-        // A host that is an address is connected to without being looked up.
-        let checked = self.reach.check_url(http.url());
-        checked.map_err(|refused| Failure::permanent(&refused.to_string()))?;
+        let refused = |refused: OutOfReach| Failure::permanent(&refused.to_string());
+        let trail = Trail::to(http.url(), &self.reach).map_err(refused)?;
         let client = self.client(http.connect_timeout().unwrap_or(CONNECT_TIMEOUT))?;
-        let _room = self.hosts.enter(http.url()).await;
+        let owner = &context.spec().owner;
+        // Whoever waits for their own turn must not keep a host's from others.
+        let _turn = if owner.is_empty() { None } else { self.owners.enter(owner).await };
+        let _room = self.hosts.enter(&host_of(http.url())).await;
         let keyring = self.keyring.get().map(|keyring| &**keyring);
         // Signed when it is sent: whoever verifies it compares clocks.
         let request = request::build(&client, http, context, keyring, self.clock.now())?;
         let began = self.clock.monotonic();
-        let sent = client.execute(request);
-        let sent = match http.first_byte_timeout() {
-            None => sent.await,
-            Some(patience) => tokio::time::timeout(patience, sent)
-                .await
-                .map_err(|_| answer::not_begun(http, patience))?,
-        };
-        let response = sent.map_err(|error| answer::broken(&error, http))?;
+        let sent = trail.follow(answered(http, client.execute(request))).await;
+        let address = sent.as_ref().ok().and_then(reqwest::Response::remote_addr);
+        trail.record(context, http.url(), address);
+        let response = sent?;
         let status = response.status();
         let unexpected = (!http.expects(status.as_u16()))
             .then(|| answer::unexpected(status, response.headers(), self.clock.now()));
@@ -202,4 +203,18 @@ impl Inner {
         let broken = || error.map(|error| answer::broken(&error, http));
         unexpected.or_else(broken).map_or(Ok(()), Err)
     }
+}
+
+/// The answer, once it has begun.
+async fn answered(
+    http: &Http,
+    sent: impl Future<Output = reqwest::Result<reqwest::Response>>,
+) -> Result<reqwest::Response, Failure> {
+    let sent = match http.first_byte_timeout() {
+        None => sent.await,
+        Some(patience) => tokio::time::timeout(patience, sent)
+            .await
+            .map_err(|_| answer::not_begun(http, patience))?,
+    };
+    sent.map_err(|error| answer::broken(&error, http))
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use chronos_core::execution::Failure;
-use chronos_core::http::{Value, signing_key};
+use chronos_core::http::{Value, signing_keys};
 use chronos_core::{Http, Timestamp};
 use reqwest::header::{
     CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, USER_AGENT,
@@ -32,8 +32,8 @@ pub(super) fn build(
     describe(&mut headers, context).map_err(unsendable)?;
     if let Some(secret) = http.signing() {
         let secret = secrets.open(Purpose::Signing, secret)?;
-        let key = signing_key(&secret).map_err(unsendable)?;
-        sign(&mut headers, &key, http, context, now).map_err(unsendable)?;
+        let keys = signing_keys(&secret).map_err(unsendable)?;
+        sign(&mut headers, &keys, http, context, now).map_err(unsendable)?;
     }
     let mut request =
         client.request(method, http.url().clone()).headers(headers).timeout(http.timeout());
@@ -112,17 +112,18 @@ fn describe(headers: &mut HeaderMap, context: &JobContext) -> Result<(), Invalid
     insert(headers, about)
 }
 
-/// Signs the body. The id stays the same when a slot is tried again, so that whoever has acted on it
+/// Signs the body, with each of two keys while one takes the place of the other. The id stays the same when a slot is tried again, so that whoever has acted on it
 /// can tell; the time is that of the attempt.
 fn sign(
     headers: &mut HeaderMap,
-    key: &[u8],
+    keys: &[Vec<u8>],
     http: &Http,
     context: &JobContext,
     now: Timestamp,
 ) -> Result<(), InvalidHeaderValue> {
     let (id, seconds) = (context.idempotency_key(), now.as_secs());
-    let signature = signature::sign(key, &id, seconds, http.body());
+    let signatures = keys.iter().map(|key| signature::sign(key, &id, seconds, http.body()));
+    let signature = signatures.collect::<Vec<_>>().join(" ");
     let about = [
         ("webhook-id", id),
         ("webhook-timestamp", seconds.to_string()),

@@ -13,6 +13,8 @@ use chronos_core::http::{OutOfReach, Reach};
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
+use super::trail::{self, Trail};
+
 /// A name that is not found within this time is not found.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -40,12 +42,19 @@ fn lookup(name: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let Self { reach, lookup } = self.clone();
+        let trail = Trail::current();
         Box::pin(async move {
             let found = lookup(name.as_str().to_owned());
             let found = tokio::time::timeout(PATIENCE, found).await.map_err(|_| {
                 io::Error::new(io::ErrorKind::TimedOut, "the name was not found in time")
             })??;
-            Ok(within_reach(&reach, name.as_str(), found.into_iter())?)
+            // Without a trail nobody knows the port, so whatever is denied at one is denied.
+            let port = trail.as_ref().map_or(0, |trail| trail.port());
+            let admitted = within_reach(&reach, name.as_str(), port, found.into_iter())?;
+            if let Some(trail) = trail {
+                trail.lead(&admitted);
+            }
+            Ok(Box::new(admitted.into_iter()) as Addrs)
         })
     }
 }
@@ -54,18 +63,19 @@ impl Resolve for Resolver {
 fn within_reach(
     reach: &Reach,
     host: &str,
+    port: u16,
     found: impl Iterator<Item = SocketAddr>,
-) -> Result<Addrs, OutOfReach> {
+) -> Result<Vec<SocketAddr>, OutOfReach> {
     let (mut admitted, mut refused) = (Vec::new(), None);
     for address in found {
-        match reach.check(host, address.ip()) {
+        match trail::check(reach, host, address.ip(), port) {
             Ok(()) => admitted.push(address),
             Err(out_of_reach) => refused = Some(out_of_reach),
         }
     }
     match refused {
         Some(out_of_reach) if admitted.is_empty() => Err(out_of_reach),
-        _ => Ok(Box::new(admitted.into_iter())),
+        _ => Ok(admitted),
     }
 }
 
@@ -97,11 +107,11 @@ mod tests {
     fn of_a_host_with_public_and_private_addresses_only_the_public_are_tried() {
         let reach = Reach::public([]);
         let mixed = found(&["10.0.0.1", "8.8.8.8", "[::1]"]);
-        let admitted: Vec<_> = within_reach(&reach, "mixed", mixed).unwrap().collect();
+        let admitted = within_reach(&reach, "mixed", 80, mixed).unwrap();
         assert_eq!(admitted, found(&["8.8.8.8"]).collect::<Vec<_>>());
-        let refused = within_reach(&reach, "inside", found(&["10.0.0.1"])).err().unwrap();
+        let refused = within_reach(&reach, "inside", 80, found(&["10.0.0.1"])).err().unwrap();
         assert_eq!(refused.host, "inside");
-        assert_eq!(within_reach(&reach, "nobody", found(&[])).unwrap().count(), 0);
+        assert_eq!(within_reach(&reach, "nobody", 80, found(&[])).unwrap().len(), 0);
     }
 
     /// A name whose first address may be called, and whose next ones may not.

@@ -15,7 +15,7 @@ pub(super) fn sign(key: &[u8], id: &str, seconds: i64, body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chronos_core::http::signing_key;
+    use chronos_core::http::signing_keys;
 
     use super::*;
 
@@ -23,7 +23,7 @@ mod tests {
 
     #[test]
     fn a_message_is_signed_as_the_specification_shows() {
-        let key = signing_key(SECRET).unwrap();
+        let key = signing_keys(SECRET).unwrap().remove(0);
         let body = br#"{"email":"test@example.com","username":"test_user"}"#;
         let signed = sign(&key, "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk", 1_649_367_553, body);
         assert_eq!(signed, "v1,tZ1I4/hDygAJgO5TYxiSd6Sd0kDW6hPenDe+bTa3Kkw=");
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn whatever_changes_changes_the_signature() {
-        let key = signing_key(SECRET).unwrap();
+        let key = signing_keys(SECRET).unwrap().remove(0);
         let signed = sign(&key, "a", 1, b"body");
         assert_ne!(signed, sign(&key, "b", 1, b"body"));
         assert_ne!(signed, sign(&key, "a", 2, b"body"));

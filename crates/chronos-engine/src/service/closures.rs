@@ -4,15 +4,15 @@ use std::collections::hash_map;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use chronos_core::JobId;
-use chronos_core::http::Reach;
 use chronos_core::job::Target;
 use rustc_hash::FxHashMap;
 
 use crate::clock::Clock;
 use crate::handler::Handler;
 #[cfg(feature = "http")]
-use crate::http::{Caller, Keyring};
+use crate::http::{Caller, Keyring, Limits};
 use crate::run::Handlers;
+use crate::service::SchedulerConfig;
 
 /// The closures of this program, by the names of their jobs, and what serves jobs without one.
 pub(super) struct Closures {
@@ -35,11 +35,14 @@ impl Closures {
         not(feature = "http"),
         expect(unused_variables, reason = "only requests need to know the time and where to go")
     )]
-    pub(super) fn new(clock: &Arc<dyn Clock>, reach: &Reach) -> Self {
+    pub(super) fn new(clock: &Arc<dyn Clock>, config: &SchedulerConfig) -> Self {
+        #[cfg(feature = "http")]
+        let limits =
+            Limits { per_host: config.max_calls_per_host, per_owner: config.max_calls_per_owner };
         Self {
             jobs: RwLock::default(),
             #[cfg(feature = "http")]
-            caller: Arc::new(Caller::new(clock.clone(), reach.clone())),
+            caller: Arc::new(Caller::with_limits(clock.clone(), config.reach.clone(), limits)),
         }
     }
 

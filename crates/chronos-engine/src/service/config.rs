@@ -23,6 +23,11 @@ pub struct SchedulerConfig {
     pub history_per_job: NonZeroU32,
     /// Where http jobs may connect to.
     pub reach: Reach,
+    /// Requests of http jobs to one host at once; further ones wait their turn.
+    pub max_calls_per_host: usize,
+    /// Requests of the jobs of one owner at once; further ones wait their turn. Jobs that belong to
+    /// nobody have no limit.
+    pub max_calls_per_owner: usize,
     /// What this scheduler does where several share a store.
     pub roles: Roles,
     /// What this node is called there; by default the process names itself.
@@ -45,6 +50,8 @@ impl Default for SchedulerConfig {
             misfire_grace: Duration::from_secs(10),
             history_per_job: NonZeroU32::MIN.saturating_add(99),
             reach: Reach::everything(),
+            max_calls_per_host: 256,
+            max_calls_per_owner: 1_024,
             roles: Roles::default(),
             node: None,
             lease: Duration::from_secs(30),
@@ -64,6 +71,11 @@ impl SchedulerConfig {
         self.zone()?;
         if self.max_concurrent_runs == 0 {
             let text = "max_concurrent_runs: 0 lets nothing run; use 1 or more";
+            return Err(SchedulerError::InvalidConfig(text.into()));
+        }
+        if self.max_calls_per_host == 0 || self.max_calls_per_owner == 0 {
+            let text =
+                "max_calls_per_host, max_calls_per_owner: 0 lets nothing be called; use 1 or more";
             return Err(SchedulerError::InvalidConfig(text.into()));
         }
         if self.heartbeat.is_zero() || self.lease < self.heartbeat * 3 {

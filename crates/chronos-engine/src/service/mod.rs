@@ -132,7 +132,7 @@ impl SchedulerService {
         observers.add(Arc::new(Reporter { registry: registry.clone(), clock: clock.clone() }));
         Ok(Self {
             default_zone: config.zone()?,
-            closures: Arc::new(Closures::new(&clock, &config.reach)),
+            closures: Arc::new(Closures::new(&clock, &config)),
             config,
             store,
             registry,

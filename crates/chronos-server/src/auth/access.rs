@@ -39,6 +39,7 @@ pub const TABLE: &[(&str, Access)] = &[
     ("GET /api-keys", Account),
     ("POST /api-keys", Account),
     ("DELETE /api-keys/{id}", Account),
+    ("GET /auth/audit", Admin),
     ("GET /users", Admin),
     ("POST /users", Admin),
     ("GET /users/{id}", Admin),

@@ -1,11 +1,14 @@
 //! Who asks: an identity with what it may do, the same for REST and gRPC.
 
+use std::net::IpAddr;
+
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use chronos_core::account::{Role, Scopes, User};
-use chronos_core::{JobSpec, KeyId, SessionId, UserId};
+use chronos_core::account::{Act, Role, Scopes, User};
+use chronos_core::{JobSpec, KeyId, SessionId, Timestamp, UserId};
 
+use super::limits::Peer;
 use crate::problem::Problem;
 
 /// Whose jobs are nobody's: made before there were users, or by the program itself.
@@ -61,12 +64,36 @@ impl Caller {
         self.sees_all() || spec.owner == self.owner
     }
 
+    /// Who it is, from this address, to whoever records what it does.
+    pub(crate) fn act(&self, Peer(from): Peer) -> Actor {
+        Actor { by: self.id(), from }
+    }
+
     /// The user that it is.
     pub(crate) fn id(&self) -> Option<UserId> {
         match self.proof {
             Proof::Local => None,
             Proof::Login { user, .. } | Proof::Key { user, .. } => Some(user),
         }
+    }
+}
+
+/// Whoever does something about accounts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Actor {
+    by: Option<UserId>,
+    from: IpAddr,
+}
+
+impl Actor {
+    /// Somebody at this address who is not known.
+    pub(super) fn unknown(Peer(from): Peer) -> Self {
+        Self { by: None, from }
+    }
+
+    /// What it does at this time.
+    pub(crate) fn at(self, at: Timestamp) -> Act {
+        Act { at, by: self.by, from: Some(self.from) }
     }
 }
 

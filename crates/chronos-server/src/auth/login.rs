@@ -10,6 +10,7 @@ use chronos_core::{KeyId, SessionId, Timestamp, UserId};
 use tracing::{info, warn};
 
 use super::access::{self, Access};
+use super::caller::Actor;
 use super::secret::{self, Token};
 use super::{Auth, Caller, Peer, limits, passwords};
 use crate::problem::{FieldError, Problem};
@@ -37,6 +38,9 @@ pub(crate) struct NewKey {
     pub(crate) expires_at: Option<Timestamp>,
 }
 
+/// When a user may be made, and who makes it.
+type Terms = (Admit, Actor);
+
 impl Auth {
     /// Makes a user of whoever asks: the first as an admin, later ones if an admin asks or anyone may.
     pub(crate) async fn sign_up(
@@ -46,27 +50,27 @@ impl Auth {
         password: String,
         peer: Peer,
     ) -> Result<User, Problem> {
-        let admit = self.may_sign_up(headers).await?;
+        let terms = self.may_sign_up(headers, peer).await?;
         self.count(&limits::address(peer)).await?;
-        let user = self.create_user(name, password, Role::User, admit).await?;
+        let user = self.create_user(name, password, Role::User, terms).await?;
         info!(user = %user.id, role = user.role.as_str(), "User signed up");
         Ok(user)
     }
 
-    async fn may_sign_up(&self, headers: &HeaderMap) -> Result<Admit, Problem> {
+    async fn may_sign_up(&self, headers: &HeaderMap, peer: Peer) -> Result<Terms, Problem> {
         let has_users = self.has_users().await?;
         if has_users && self.open_signup {
-            return Ok(Admit::Anytime);
+            return Ok((Admit::Anytime, Actor::unknown(peer)));
         }
         if headers.contains_key(header::AUTHORIZATION) {
             let caller = self.identify(headers).await?;
             return match access::refusal(&caller, Access::Admin) {
-                None => Ok(Admit::Anytime),
+                None => Ok((Admit::Anytime, caller.act(peer))),
                 Some(refusal) => Err(Problem::new(StatusCode::FORBIDDEN, refusal)),
             };
         }
         if !has_users && self.only_local {
-            return Ok(Admit::First);
+            return Ok((Admit::First, Actor::unknown(peer)));
         }
         let detail = if has_users {
             "sign-up is closed; ask an admin for a user of your own"
@@ -83,7 +87,7 @@ impl Auth {
         name: &str,
         password: String,
         role: Role,
-        admit: Admit,
+        (admit, by): Terms,
     ) -> Result<User, Problem> {
         let name = UserName::parse(name);
         let name = name.map_err(|bad| invalid(FieldError::new("username", bad)))?;
@@ -91,7 +95,7 @@ impl Auth {
         let password = self.passwords.hash(password).await?;
         let now = self.now();
         let new = NewUser { id: UserId::new(now, secret::random()?), name, role, password };
-        Ok(self.accounts.create_user(new, admit, now).await?)
+        Ok(self.accounts.create_user(new, admit, by.at(now)).await?)
     }
 
     /// Lets somebody in who knows a password. Whoever does not is told the same, as late, whether
@@ -114,8 +118,10 @@ impl Auth {
         };
         let known = user.as_ref().map(|user| user.password.clone());
         let proven = self.passwords.verify(known, password.clone()).await?;
+        let named = user.as_ref().map(|user| user.id);
         let Some(user) = user.filter(|user| proven && !user.disabled) else {
             warn!(address = %peer.0, "Login refused");
+            self.accounts.refuse_login(named, Actor::unknown(peer).at(self.now())).await?;
             return Err(wrong());
         };
         self.accounts.forget_attempts(&subjects[..2], self.now()).await?;
@@ -128,7 +134,7 @@ impl Auth {
     async fn rehash(&self, user: UserId, password: String) -> Result<(), Problem> {
         let rehashed = Some(self.passwords.hash(password).await?);
         let change = UserChange { rehashed, ..UserChange::default() };
-        self.accounts.change_user(user, change, self.now()).await?;
+        self.accounts.change_user(user, change, self.now().into()).await?;
         Ok(())
     }
 
@@ -190,7 +196,7 @@ impl Auth {
         user: UserId,
         current: String,
         new: String,
-        peer: Peer,
+        (by, peer): (Actor, Peer),
     ) -> Result<Tokens, Problem> {
         passwords::check_length("current_password", &current).map_err(invalid)?;
         let known = self.accounts.user(user).await?;
@@ -198,12 +204,13 @@ impl Auth {
         let subjects = limits::login(&known.name.key(), peer);
         self.count(&subjects).await?;
         if !self.passwords.verify(Some(known.password), current).await? {
+            self.accounts.refuse_login(Some(user), by.at(self.now())).await?;
             return Err(invalid(FieldError::new("current_password", "it is wrong")));
         }
         self.accounts.forget_attempts(&subjects[..2], self.now()).await?;
         let password = Some(self.passwords.hash(new).await?);
         let change = UserChange { password, ..UserChange::default() };
-        let user = self.accounts.change_user(user, change, self.now()).await?;
+        let user = self.accounts.change_user(user, change, by.at(self.now())).await?;
         info!(user = %user.id, "Password changed");
         self.open_session(user).await
     }
@@ -214,6 +221,7 @@ impl Auth {
         user: UserId,
         (role, disabled): (Option<Role>, Option<bool>),
         password: Option<String>,
+        by: Actor,
     ) -> Result<User, Problem> {
         let known = self.accounts.user(user).await?;
         let password = match password {
@@ -224,7 +232,7 @@ impl Auth {
             }
         };
         let change = UserChange { role, disabled, password, rehashed: None };
-        let user = self.accounts.change_user(user, change, self.now()).await?;
+        let user = self.accounts.change_user(user, change, by.at(self.now())).await?;
         let role = user.role.as_str();
         info!(user = %user.id, role, disabled = user.disabled, "User changed");
         Ok(user)
@@ -235,6 +243,7 @@ impl Auth {
         &self,
         caller: &Caller,
         new: NewKey,
+        peer: Peer,
     ) -> Result<(ApiKey, Token), Problem> {
         let user = caller.id().ok_or_else(wrong)?;
         let (now, secret) = (self.now(), secret::random()?);
@@ -248,7 +257,7 @@ impl Auth {
             expires_at: new.expires_at,
             last_used_at: None,
         };
-        self.accounts.create_key(key.clone(), now).await?;
+        self.accounts.create_key(key.clone(), caller.act(peer).at(now)).await?;
         info!(%user, key = %key.id, "API key made");
         let shown = Token::key(key.id, &secret);
         Ok((key, shown))
@@ -306,7 +315,7 @@ mod tests {
             role: Role::Admin,
             password: PasswordHash::new(old.clone()),
         };
-        let made = store.create_user(new, Admit::First, auth.now()).await.unwrap();
+        let made = store.create_user(new, Admit::First, auth.now().into()).await.unwrap();
         let peer = Peer("127.0.0.1".parse().unwrap());
         assert!(auth.log_in("ada", "wrong horse".into(), peer).await.is_err());
         assert_eq!(store.user(made.id).await.unwrap().password.expose(), old);

@@ -133,9 +133,23 @@ keys! {
     "allow_targets" "CHRONOS_ALLOW_TARGETS" "allow-target" "HOST|CIDR" List:
         "What http jobs may call although it is not public: a host, an address or a network; may be repeated",
         "hosts such as billing.internal, addresses, or networks such as 10.0.0.0/8";
+    "deny_targets" "CHRONOS_DENY_TARGETS" "deny-target" "HOST|CIDR|:PORT" List:
+        "What http jobs may not call, whatever else is allowed: a host, an address or a network, with or \
+         without a port, or a port of all; may be repeated",
+        "hosts such as chronos.example.com, addresses or networks, with or without a port, or ports such as :25";
+    "max_calls_per_host" "CHRONOS_MAX_CALLS_PER_HOST" "max-calls-per-host" "N" Number:
+        "Requests of http jobs to one host at once, from this node; further ones wait their turn",
+        "a whole number from 1 to 1000000";
+    "max_calls_per_owner" "CHRONOS_MAX_CALLS_PER_OWNER" "max-calls-per-owner" "N" Number:
+        "Requests of one account's http jobs at once, from this node; further ones wait their turn",
+        "a whole number from 1 to 1000000";
     "secret_key_file" "CHRONOS_SECRET_KEY_FILE" "secret-key-file" "FILE" Text:
         "The key that secrets of jobs are sealed with [default: secret.key in the data directory]",
         "a path";
+    "old_secret_key_files" "CHRONOS_OLD_SECRET_KEY_FILES" "old-secret-key-file" "FILE" List:
+        "A key whose place --secret-key-file takes: it opens what it sealed until that is sealed anew; may be \
+         repeated",
+        "paths";
     "notify_url" "CHRONOS_NOTIFY_URL" "notify-url" "URL" Text:
         "The webhook that is told about the runs of all jobs without one of their own",
         "a URL such as https://example.com/alerts";

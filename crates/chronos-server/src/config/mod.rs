@@ -33,7 +33,10 @@ pub use defaults::{data_dir, node};
 pub use key::{Flags, KEYS, Key};
 pub use layers::{Error, InForce, load};
 pub use roles::NodeRoles;
-pub use targets::AllowedTarget;
+pub use targets::{AllowedTarget, DeniedTarget};
+
+/// More requests at once are no limit.
+const MOST_CALLS: usize = 1_000_000;
 
 /// How `chronos serve` works: every key of `chronos.toml`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,8 +96,16 @@ pub struct Config {
     pub max_requests_per_second: u32,
     /// What http jobs may call although it is not public.
     pub allow_targets: Vec<AllowedTarget>,
+    /// What http jobs may not call, whatever else is allowed.
+    pub deny_targets: Vec<DeniedTarget>,
+    /// Requests of http jobs to one host at once.
+    pub max_calls_per_host: usize,
+    /// Requests of the jobs of one account at once.
+    pub max_calls_per_owner: usize,
     /// The key that secrets of jobs are sealed with; by default one in the data directory.
     pub secret_key_file: Option<PathBuf>,
+    /// Keys whose place it takes.
+    pub old_secret_key_files: Vec<PathBuf>,
     /// The webhook that is told about jobs without one of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notify_url: Option<String>,
@@ -186,7 +197,11 @@ impl Config {
             max_payload_bytes: quotas.max_payload_bytes,
             max_requests_per_second: quotas.max_requests_per_second,
             allow_targets: Vec::new(),
+            deny_targets: Vec::new(),
+            max_calls_per_host: scheduler.max_calls_per_host,
+            max_calls_per_owner: scheduler.max_calls_per_owner,
             secret_key_file: None,
+            old_secret_key_files: Vec::new(),
             notify_url: None,
             notify_on: Occasions::default().kinds().map(|kind| kind.as_str().into()).collect(),
             notify_overdue_after_secs: Occasions::OVERDUE_AFTER.as_secs(),
@@ -216,10 +231,13 @@ impl Config {
             lease: Duration::from_secs(self.lease_secs),
             heartbeat: Duration::from_secs(self.heartbeat_secs),
             reach: self.reach(),
+            max_calls_per_host: self.max_calls_per_host,
+            max_calls_per_owner: self.max_calls_per_owner,
             // What was refused was refused before.
             notify: self.notify().ok().flatten(),
         };
         serve.secret_key_file.clone_from(&self.secret_key_file);
+        serve.old_secret_key_files.clone_from(&self.old_secret_key_files);
         serve.notify_signing_secret_file.clone_from(&self.notify_signing_secret_file);
         serve.database = self.database();
         serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
@@ -246,7 +264,8 @@ impl Config {
     }
 
     fn reach(&self) -> Reach {
-        Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone()))
+        let reach = Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone()));
+        reach.without(self.deny_targets.iter().map(|denied| denied.0.clone()))
     }
 
     /// When the store is compacted.
@@ -267,6 +286,14 @@ impl Config {
         }
         if self.max_concurrent_runs == 0 {
             return Err(("max_concurrent_runs", None));
+        }
+        for (key, most) in [
+            ("max_calls_per_host", self.max_calls_per_host),
+            ("max_calls_per_owner", self.max_calls_per_owner),
+        ] {
+            if !(1..=MOST_CALLS).contains(&most) {
+                return Err((key, None));
+            }
         }
         if let Some(Err(problem)) = self.database_url.as_ref().map(DatabaseUrl::check) {
             return Err(("database_url", Some(problem)));

@@ -25,6 +25,8 @@ pub struct ServeConfig {
     pub database: Option<PostgresConfig>,
     /// The key that secrets of jobs are sealed with; by default `secret.key` beside the store's files.
     pub secret_key_file: Option<PathBuf>,
+    /// Keys whose place that one takes: they open what they sealed, until it is sealed anew.
+    pub old_secret_key_files: Vec<PathBuf>,
     /// The secret that signs what the scheduler's own webhook is told.
     pub notify_signing_secret_file: Option<PathBuf>,
     /// How far this machine's clock may be off the database's before it takes on no work.
@@ -56,6 +58,7 @@ impl ServeConfig {
             store: StoreUrl::Memory,
             database: None,
             secret_key_file: None,
+            old_secret_key_files: Vec::new(),
             notify_signing_secret_file: None,
             max_clock_skew: Self::MAX_CLOCK_SKEW,
             scheduler: SchedulerConfig {

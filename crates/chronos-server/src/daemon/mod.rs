@@ -5,6 +5,7 @@ mod gate;
 mod guard;
 mod listener;
 mod notify;
+mod own;
 mod probes;
 mod routes;
 mod store;
@@ -30,6 +31,7 @@ use routes::Behind;
 
 use crate::metrics::Metrics;
 pub use crate::secrets::KeyFileError;
+use crate::secrets::Resealer;
 
 /// Why a daemon could not start.
 #[derive(Debug, thiserror::Error)]
@@ -101,22 +103,26 @@ impl Daemon {
         config.validate()?;
         notify::sign(&mut config)?;
         let opened = store::open(&config).await?;
-        let (scheduler, store) = (config.scheduler.clone(), opened.store.clone());
-        let service = SchedulerService::with_store(scheduler, store, opened.clock.clone())?;
-        let service = Arc::new(match store::key(&config)? {
-            Some(key) => service.with_keyring(Arc::new(key)),
-            None => service,
-        });
-        let timekeeper = opened.timekeeper(service.brake(), &config).await?;
-        let private = config.private_dir().map(ToOwned::to_owned);
-        let ServeConfig { listen, limits, auth, .. } = config;
-        let metrics = Arc::new(Metrics::new());
-        service.observe(metrics.clone());
-        register(&service).await?;
+        let listen = config.listen;
         let bound = TcpListener::bind(listen).await;
         let bound = bound.map_err(|error| Error::Listen { address: listen, error })?;
         let address =
             bound.local_addr().map_err(|error| Error::Listen { address: listen, error })?;
+        let own = own::denied(address, config.database.as_ref()).await;
+        config.scheduler.reach = config.scheduler.reach.without(own);
+        let (scheduler, store) = (config.scheduler.clone(), opened.store.clone());
+        let service = SchedulerService::with_store(scheduler, store, opened.clock.clone())?;
+        let keys = store::keys(&config)?.map(Arc::new);
+        let service = Arc::new(match keys.clone() {
+            Some(keys) => service.with_keyring(keys),
+            None => service,
+        });
+        let timekeeper = opened.timekeeper(service.brake(), &config).await?;
+        let private = config.private_dir().map(ToOwned::to_owned);
+        let ServeConfig { limits, auth, .. } = config;
+        let metrics = Arc::new(Metrics::new());
+        service.observe(metrics.clone());
+        register(&service).await?;
         let (accounts, clock) = (opened.accounts.clone(), opened.clock.clone());
         let auth = Auth::open(&auth, accounts, clock, private.as_deref(), address)?;
         let auth = Arc::new(auth);
@@ -143,6 +149,10 @@ impl Daemon {
         if let Some(timekeeper) = timekeeper {
             metrics.watch_clock(timekeeper.skew());
             tokio::spawn(timekeeper.run(closing.clone()));
+        }
+        if let Some(keys) = keys.filter(|keys| keys.are_changing()) {
+            let (store, clock) = (opened.store.clone(), opened.clock.clone());
+            tokio::spawn(Resealer { store, clock, keys }.run(closing.clone()));
         }
         let server = Server::start(bound, routes, &limits)
             .map_err(|error| Error::Listen { address: listen, error })?;

@@ -10,7 +10,7 @@ use chronos_store::{PostgresStore, Retention, StoreUrl, Tuning};
 use tracing::{info, warn};
 
 use super::{Error, ServeConfig};
-use crate::secrets::Key;
+use crate::secrets::{Key, Keys};
 
 /// A store, and the clock that decisions about it are made by.
 pub(super) struct Opened {
@@ -57,8 +57,8 @@ fn open_own(config: &ServeConfig) -> Result<EmbeddedStore, Error> {
 
 /// The key of secrets: in the file that is named, or beside the files of a store of its own. A store
 /// that forgets has a key that is forgotten with it; nodes that share a database share no key unless
-/// someone gives it to them.
-pub(super) fn key(config: &ServeConfig) -> Result<Option<Key>, Error> {
+/// someone gives it to them. Beside it are the keys whose place it takes.
+pub(super) fn keys(config: &ServeConfig) -> Result<Option<Keys>, Error> {
     let key = match (&config.secret_key_file, &config.store) {
         (Some(file), _) => Key::load(file)?,
         (None, _) if config.database.is_some() => {
@@ -68,10 +68,14 @@ pub(super) fn key(config: &ServeConfig) -> Result<Option<Key>, Error> {
         (None, StoreUrl::Directory(_, directory)) => {
             Key::load_or_make(&directory.join("secret.key"))?
         }
-        (None, StoreUrl::Memory) => return Ok(Key::random().ok()),
+        (None, StoreUrl::Memory) => {
+            return Ok(Key::random().ok().map(|key| Keys::new(key, Vec::new())));
+        }
     };
     info!(key = key.id(), "Secrets are sealed");
-    Ok(Some(key))
+    let old: Result<Vec<Key>, _> =
+        config.old_secret_key_files.iter().map(|file| Key::load_old(file)).collect();
+    Ok(Some(Keys::new(key, old?)))
 }
 
 impl Opened {

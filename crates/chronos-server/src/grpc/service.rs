@@ -13,6 +13,7 @@ use super::scheduler::{caller, note};
 use super::watch::{self, Subject};
 use super::{Scheduler, backup, page};
 use crate::auth::Caller;
+use crate::loops::{self, Asker};
 use crate::proto::scheduler_server::Scheduler as Contract;
 use crate::proto::watch_executions_request::Of;
 use crate::proto::{
@@ -110,7 +111,14 @@ impl Contract for Scheduler {
 
     async fn run_job(&self, request: Request<RunJobRequest>) -> Answer<Execution> {
         let (caller, trace) = (caller(&request)?, trace(request.metadata()));
-        let job = self.find(&caller, "job", &request.into_inner().job).await?.spec.id;
+        let asker = Asker { is_run: request.metadata().contains_key(loops::OF_A_RUN), trace };
+        let job = self.find(&caller, "job", &request.into_inner().job).await?;
+        let (store, config) = (self.service.store().as_ref(), self.service.config());
+        let looping = loops::refusal(store, config, &job, asker).await.map_err(status)?;
+        if let Some(why) = looping {
+            return Err(Status::failed_precondition(why));
+        }
+        let job = job.spec.id;
         let run = self.service.store().run_now(job, trace, self.now()).await;
         let execution = run.map_err(status)?;
         self.changes.tell(job);

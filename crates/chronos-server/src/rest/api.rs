@@ -17,6 +17,7 @@ use crate::auth::{Auth, Caller};
 use crate::daemon::Gate;
 use crate::defaults::Defaults;
 use crate::grpc::Changes;
+use crate::loops::{self, Asker};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::quotas::Asked;
@@ -79,6 +80,12 @@ impl Api {
         } else {
             Err(Error::NoSuchExecution(id).into())
         }
+    }
+
+    /// Refuses a run that runs ask for in a loop.
+    pub(super) async fn refuse_loop(&self, job: &Job, asker: Asker) -> Result<(), Problem> {
+        let refusal = loops::refusal(self.store(), self.service.config(), job, asker).await?;
+        refusal.map_or(Ok(()), |detail| Err(Problem::looping(detail)))
     }
 
     /// Whether what belongs to the job is there for the caller.

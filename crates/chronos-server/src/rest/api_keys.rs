@@ -1,6 +1,6 @@
 //! API keys: what a user's programs show in the user's place.
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chronos_core::account::{ApiKey, Scopes};
@@ -16,7 +16,7 @@ use super::page::Page;
 use super::query::Id;
 use super::wire::Errors;
 use super::wire::account::Key;
-use crate::auth::{Caller, NewKey};
+use crate::auth::{Caller, NewKey, Peer};
 use crate::problem::{FieldError, Problem};
 
 /// The keys of a user; there are never so many that they need a second page.
@@ -70,11 +70,12 @@ pub(super) struct Made {
         WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     caller: Caller,
     body: Body<NewApiKey>,
 ) -> Result<Response, Problem> {
     let new = read(body.value, api.auth.now()).map_err(Problem::invalid)?;
-    let (key, shown) = api.auth.create_key(&caller, new).await?;
+    let (key, shown) = api.auth.create_key(&caller, new, peer).await?;
     let told = Made { about: (&key).into(), key: shown.expose().into() };
     Ok(made(never_kept(json(&told)), &format!("/api-keys/{}", key.id), false))
 }
@@ -108,10 +109,12 @@ fn read(asked: NewApiKey, now: Timestamp) -> Result<NewKey, Vec<FieldError>> {
         WhyNot))]
 pub(super) async fn revoke(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     caller: Caller,
     Id(id): Id<KeyId>,
 ) -> Result<Response, Problem> {
-    api.auth.accounts().revoke_key(user(&caller)?, id, api.auth.now()).await?;
+    let act = caller.act(peer).at(api.auth.now());
+    api.auth.accounts().revoke_key(user(&caller)?, id, act).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

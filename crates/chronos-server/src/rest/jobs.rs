@@ -19,6 +19,7 @@ use super::wire::execution::Execution;
 use super::wire::job::Job;
 use super::wire::spec::{NewJob, Recurs};
 use crate::auth::Caller;
+use crate::loops::Asker;
 use crate::problem::{FieldError, Problem};
 use crate::secrets;
 
@@ -264,10 +265,12 @@ pub(super) async fn run(
     caller: Caller,
     Id(id): Id<JobId>,
     key: Key,
-    Trace(trace): Trace,
+    asker: Asker,
     body: Maybe<Nothing>,
 ) -> Result<Response, Problem> {
-    api.job(&caller, id).await?;
+    let job = api.job(&caller, id).await?;
+    api.refuse_loop(&job, asker).await?;
+    let trace = asker.trace;
     let Some(request) = key.request(&caller, &body.bytes) else {
         let execution = api.store().run_now(id, trace, api.now()).await?;
         api.changes.tell(id);
@@ -295,16 +298,17 @@ pub(super) async fn retry(
     State(api): State<Api>,
     caller: Caller,
     Id(id): Id<JobId>,
-    Trace(trace): Trace,
+    asker: Asker,
     _: Maybe<Nothing>,
 ) -> Result<Response, Problem> {
     let job = api.job(&caller, id).await?;
+    api.refuse_loop(&job, asker).await?;
     let live = api.store().live(&[id]).await?;
     if live.iter().any(|live| live.running().is_some() && live.notice().is_none()) {
         let detail = format!("job \"{}\" runs; wait for its end or cancel the run", job.spec.name);
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
-    let execution = api.store().run_now(id, trace, api.now()).await?;
+    let execution = api.store().run_now(id, asker.trace, api.now()).await?;
     api.changes.tell(id);
     Ok(made_execution(&execution, false))
 }

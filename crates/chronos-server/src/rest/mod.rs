@@ -2,6 +2,7 @@
 
 mod api;
 mod api_keys;
+mod audit;
 mod auth;
 mod body;
 mod bulk;
@@ -67,6 +68,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(auth::logout))
         .routes(routes!(auth::password))
         .routes(routes!(auth::me))
+        .routes(routes!(audit::list))
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::revoke))
         .routes(routes!(users::list, users::create))

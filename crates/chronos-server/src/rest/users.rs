@@ -1,6 +1,6 @@
 //! Users: listed, made, changed and removed by admins.
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chronos_core::UserId;
@@ -15,6 +15,7 @@ use super::document::WhyNot;
 use super::page::{self, Paged};
 use super::query::{Id, Query};
 use super::wire::account::{NewUser, User, UserPatch};
+use crate::auth::{Caller, Peer};
 use crate::problem::Problem;
 
 /// Users, in the order in which they were made.
@@ -51,11 +52,14 @@ pub(super) async fn list(State(api): State<Api>, mut query: Query) -> Result<Res
         WhyNot))]
 pub(super) async fn create(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
+    caller: Caller,
     body: Body<NewUser>,
 ) -> Result<Response, Problem> {
     let role = body.value.role().map_err(|error| Problem::invalid(vec![error]))?;
     let NewUser { username, password, .. } = body.value;
-    let user = api.auth.create_user(&username, password, role, Admit::Anytime).await?;
+    let user =
+        api.auth.create_user(&username, password, role, (Admit::Anytime, caller.act(peer))).await?;
     info!(user = %user.id, role = user.role.as_str(), "User made");
     Ok(made(json(&User::from(&user)), &format!("/users/{}", user.id), false))
 }
@@ -81,12 +85,14 @@ pub(super) async fn get(State(api): State<Api>, Id(id): Id<UserId>) -> Result<Re
         WhyNot))]
 pub(super) async fn change(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
+    caller: Caller,
     Id(id): Id<UserId>,
     body: Body<UserPatch>,
 ) -> Result<Response, Problem> {
     let role = body.value.role().map_err(|error| Problem::invalid(vec![error]))?;
     let UserPatch { disabled, password, .. } = body.value;
-    let user = api.auth.change_user(id, (role, disabled), password).await?;
+    let user = api.auth.change_user(id, (role, disabled), password, caller.act(peer)).await?;
     Ok(json(&User::from(&user)))
 }
 
@@ -100,9 +106,11 @@ pub(super) async fn change(
         WhyNot))]
 pub(super) async fn delete(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
+    caller: Caller,
     Id(id): Id<UserId>,
 ) -> Result<Response, Problem> {
-    api.auth.accounts().delete_user(id, api.auth.now()).await?;
+    api.auth.accounts().delete_user(id, caller.act(peer).at(api.auth.now())).await?;
     info!(user = %id, "User removed");
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -30,8 +30,10 @@ pub(crate) struct Key {
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
-#[error("secret_key_file: cannot use {}: {problem}", .path.display())]
+#[error("{key}: cannot use {}: {problem}", .path.display())]
 pub struct KeyFileError {
+    /// Where the configuration names it.
+    key: &'static str,
     path: PathBuf,
     problem: String,
 }
@@ -54,7 +56,16 @@ impl Key {
 
     /// The key in a file that someone else made.
     pub(crate) fn load(path: &Path) -> Result<Self, KeyFileError> {
-        let refused = |problem: String| KeyFileError { path: path.into(), problem };
+        Self::read("secret_key_file", path)
+    }
+
+    /// The key in a file, whose place another key takes.
+    pub(crate) fn load_old(path: &Path) -> Result<Self, KeyFileError> {
+        Self::read("old_secret_key_files", path)
+    }
+
+    fn read(key: &'static str, path: &Path) -> Result<Self, KeyFileError> {
+        let refused = |problem: String| KeyFileError { key, path: path.into(), problem };
         let accepted = "32 random bytes in base64, as head -c 32 /dev/urandom | base64 prints them";
         let text = fs::read_to_string(path)
             .map_err(|error| refused(format!("{error}; make it hold {accepted}")))?;
@@ -63,14 +74,15 @@ impl Key {
             warn!(path = %path.display(), "Everyone on this machine may read the key of secrets");
         }
         let bytes = STANDARD.decode(text.trim()).ok().filter(|bytes| bytes.len() == KEY_BYTES);
-        let key = bytes.as_deref().and_then(Self::of);
-        key.ok_or_else(|| refused(format!("it does not hold {accepted}")))
+        let made = bytes.as_deref().and_then(Self::of);
+        made.ok_or_else(|| refused(format!("it does not hold {accepted}")))
     }
 
     /// The key in this file, which is made if it is not there.
     pub(crate) fn load_or_make(path: &Path) -> Result<Self, KeyFileError> {
         if !path.exists() {
-            let refused = |problem| KeyFileError { path: path.into(), problem };
+            let refused =
+                |problem| KeyFileError { key: "secret_key_file", path: path.into(), problem };
             let bytes = random_bytes::<KEY_BYTES>().map_err(|error| refused(error.to_string()))?;
             let made = make(path, &format!("{}\n", STANDARD.encode(bytes)));
             made.map_err(|error| refused(error.to_string()))?;
@@ -93,6 +105,11 @@ fn make(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&draft, path)?;
     path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+}
+
+/// The name of the key that sealed it.
+pub(super) fn key_of(sealed: &Sealed) -> Option<&str> {
+    sealed.as_str().split('.').nth(1)
 }
 
 impl Keyring for Key {

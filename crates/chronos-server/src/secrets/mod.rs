@@ -2,6 +2,8 @@
 
 mod header;
 mod key;
+mod keys;
+mod reseal;
 
 use chronos_core::http::{Header, Http, Sealed};
 use chronos_core::job::Target;
@@ -11,6 +13,8 @@ use chronos_engine::http::{KeyError, Keyring, Purpose};
 pub(crate) use header::{HeaderValue, SecretText, told};
 pub(crate) use key::Key;
 pub use key::KeyFileError;
+pub(crate) use keys::Keys;
+pub(crate) use reseal::Resealer;
 
 /// What a secret is told as; sent back, it stands for the secret that the job has.
 pub(crate) const MASK: &str = "********";
@@ -79,7 +83,7 @@ impl<'a> Safe<'a> {
     /// The request, signed with this secret.
     pub(crate) fn signed(&self, http: Http, secret: &str) -> Result<Http, Error> {
         if secret != MASK {
-            chronos_core::http::signing_key(secret)?;
+            chronos_core::http::signing_keys(secret)?;
             let sealed = self.seal("signing_secret", Purpose::Signing, secret)?;
             return Ok(http.signed_with_secret(sealed));
         }

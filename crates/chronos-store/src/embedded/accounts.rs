@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use chronos_core::account::{
-    Accounts, Admit, ApiKey, Attempt, Digest, Error, MAX_SESSIONS, NewUser, Result, Session,
-    Subject, User, UserChange, UserName,
+    Accounts, Act, Admit, ApiKey, Attempt, Digest, Error, Event, MAX_SESSIONS, NewUser, Result,
+    Session, Subject, User, UserChange, UserName, What,
 };
 use chronos_core::{KeyId, SessionId, Timestamp, UserId, store};
 use serde::de::DeserializeOwned;
@@ -45,8 +45,8 @@ impl EmbeddedStore {
 
 #[async_trait]
 impl Accounts for EmbeddedStore {
-    async fn create_user(&self, new: NewUser, admit: Admit, now: Timestamp) -> Result<User> {
-        self.account_step(now, |step| step.create_user(new, admit)).await
+    async fn create_user(&self, new: NewUser, admit: Admit, act: Act) -> Result<User> {
+        self.account_step(act.at, |step| step.create_user(new, admit, act)).await
     }
 
     async fn has_users(&self) -> Result<bool> {
@@ -75,12 +75,12 @@ impl Accounts for EmbeddedStore {
         })
     }
 
-    async fn change_user(&self, user: UserId, change: UserChange, now: Timestamp) -> Result<User> {
-        self.account_step(now, |step| step.change_user(user, change)).await
+    async fn change_user(&self, user: UserId, change: UserChange, act: Act) -> Result<User> {
+        self.account_step(act.at, |step| step.change_user(user, change, act)).await
     }
 
-    async fn delete_user(&self, user: UserId, now: Timestamp) -> Result<()> {
-        self.account_step(now, |step| step.delete_user(user)).await
+    async fn delete_user(&self, user: UserId, act: Act) -> Result<()> {
+        self.account_step(act.at, |step| step.delete_user(user, act)).await
     }
 
     async fn open_session(&self, session: Session, now: Timestamp) -> Result<()> {
@@ -125,13 +125,14 @@ impl Accounts for EmbeddedStore {
         self.account_step(now, |step| step.end_sessions(user)).await
     }
 
-    async fn create_key(&self, key: ApiKey, now: Timestamp) -> Result<()> {
-        self.account_step(now, |step| {
-            step.state.user(key.user)?;
+    async fn create_key(&self, key: ApiKey, act: Act) -> Result<()> {
+        self.account_step(act.at, |step| {
+            let user = step.state.user(key.user)?;
             if step.state.keys_of(key.user)?.len() >= ApiKey::MOST {
                 return Err(Error::TooManyKeys);
             }
             step.mark(&Key::CredentialOf(key.user, key.id));
+            step.file_account_events(act, Some(&user), &[What::KeyCreated { key: key.id }])?;
             Ok(step.put(&Key::Credential(key.id), &key)?)
         })
         .await
@@ -159,16 +160,25 @@ impl Accounts for EmbeddedStore {
         .await
     }
 
-    async fn revoke_key(&self, user: UserId, key: KeyId, now: Timestamp) -> Result<()> {
-        self.account_step(now, |step| {
+    async fn revoke_key(&self, user: UserId, key: KeyId, act: Act) -> Result<()> {
+        self.account_step(act.at, |step| {
             if !step.state.exists(&Key::CredentialOf(user, key))? {
                 return Err(Error::NoSuchKey(key));
             }
             step.delete(&Key::CredentialOf(user, key));
             step.delete(&Key::Credential(key));
-            Ok(())
+            let user = step.state.user(user)?;
+            step.file_account_events(act, Some(&user), &[What::KeyRevoked { key }])
         })
         .await
+    }
+
+    async fn refuse_login(&self, user: Option<UserId>, act: Act) -> Result<()> {
+        self.account_step(act.at, |step| step.refuse_login(user, act)).await
+    }
+
+    async fn account_events(&self, before: Option<u64>, limit: usize) -> Result<Vec<Event>> {
+        self.account_read(|state| state.account_events(before, limit))
     }
 
     async fn attempt(&self, subjects: &[Subject], now: Timestamp) -> Result<Attempt> {
@@ -244,7 +254,7 @@ impl State {
 }
 
 impl Step<'_> {
-    fn create_user(&mut self, new: NewUser, admit: Admit) -> Result<User> {
+    fn create_user(&mut self, new: NewUser, admit: Admit, act: Act) -> Result<User> {
         let is_first = !self.state.has_users;
         if admit == Admit::First && !is_first {
             return Err(Error::NotFirst);
@@ -256,14 +266,15 @@ impl Step<'_> {
         let user = User::new(new, is_first, self.now);
         self.put(&Key::UserName(&name), &user.id)?;
         self.put(&Key::User(user.id), &user)?;
+        self.file_account_events(act, Some(&user), &[What::UserCreated { role: user.role }])?;
         // If the step fails, the state is read anew.
         self.state.has_users = true;
         Ok(user)
     }
 
-    fn change_user(&mut self, id: UserId, change: UserChange) -> Result<User> {
+    fn change_user(&mut self, id: UserId, change: UserChange, act: Act) -> Result<User> {
         let known = self.state.user(id)?;
-        let user = known.changed(change, self.now);
+        let user = known.changed(change.clone(), self.now);
         if known.rules() && !user.rules() {
             self.check_another_rules(id)?;
         }
@@ -271,10 +282,11 @@ impl Step<'_> {
             self.end_sessions(id)?;
         }
         self.put(&Key::User(id), &user)?;
+        self.file_account_events(act, Some(&user), &What::of(&change, &known, &user))?;
         Ok(user)
     }
 
-    fn delete_user(&mut self, id: UserId) -> Result<()> {
+    fn delete_user(&mut self, id: UserId, act: Act) -> Result<()> {
         let user = self.state.user(id)?;
         if user.rules() {
             self.check_another_rules(id)?;
@@ -286,7 +298,7 @@ impl Step<'_> {
         }
         self.delete(&Key::UserName(&user.name.key()));
         self.delete(&Key::User(id));
-        Ok(())
+        self.file_account_events(act, Some(&user), &[What::UserDeleted])
     }
 
     fn check_another_rules(&self, but: UserId) -> Result<()> {

@@ -48,6 +48,8 @@ pub(super) enum Key<'a> {
     CredentialOf(UserId, KeyId),
     /// How often something was tried in a window, filed under the window's end.
     Attempt(Timestamp, [u8; 16]),
+    /// What was done about an account, by its sequence.
+    AccountEvent(u64),
 }
 
 impl Key<'_> {
@@ -81,7 +83,9 @@ impl Key<'_> {
                 // The rest of it is the job's tag.
                 bytes.extend_from_slice(&execution.as_bytes()[..HEAD]);
             }
-            Self::Audit(sequence) => bytes.extend_from_slice(&sequence.to_be_bytes()),
+            Self::Audit(sequence) | Self::AccountEvent(sequence) => {
+                bytes.extend_from_slice(&sequence.to_be_bytes());
+            }
             Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
             Self::Volume(volume) => bytes.extend_from_slice(&volume.to_bytes()),
             Self::Request(request) => bytes.extend_from_slice(request),
@@ -126,6 +130,7 @@ impl Key<'_> {
             Self::Credential(_) => Table::Credential,
             Self::CredentialOf(..) => Table::CredentialOf,
             Self::Attempt(..) => Table::Attempt,
+            Self::AccountEvent(_) => Table::AccountEvent,
         }
     }
 }
@@ -157,6 +162,7 @@ pub(super) enum Table {
     Credential,
     CredentialOf,
     Attempt,
+    AccountEvent,
 }
 
 impl Table {
@@ -285,6 +291,7 @@ mod tests {
                 (Key::Volume(v), Key::Volume(w)),
                 (Key::Live(run_c), Key::Live(run_d)),
                 (Key::Audit(m), Key::Audit(n)),
+                (Key::AccountEvent(m), Key::AccountEvent(n)),
                 (Key::Spec(job_a), Key::Audit(n)),
                 (Key::RequestAge(at_m, a), Key::RequestAge(at_n, b)),
                 (Key::Attempt(at_m, a), Key::Attempt(at_n, b)),

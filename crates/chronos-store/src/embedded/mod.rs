@@ -1,5 +1,6 @@
 //! The embedded store: its logic once, over any engine behind the key-value seam.
 
+mod account_events;
 mod accounts;
 mod ahead;
 mod apply;

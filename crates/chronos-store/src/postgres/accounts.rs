@@ -3,12 +3,13 @@
 //! People change at the speed of people, so the verbs that keep a promise about all users, or about all
 //! sessions and keys of one, take turns under one lock.
 
+mod events;
 mod rows;
 
 use async_trait::async_trait;
 use chronos_core::account::{
-    Accounts, Admit, ApiKey, Attempt, Digest, Error, MAX_SESSIONS, NewUser, Result, Session,
-    Subject, User, UserChange, UserName,
+    Accounts, Act, Admit, ApiKey, Attempt, Digest, Error, Event, MAX_SESSIONS, NewUser, Result,
+    Session, Subject, User, UserChange, UserName, What,
 };
 use chronos_core::{KeyId, SessionId, Timestamp, UserId, store};
 use sqlx::PgConnection;
@@ -34,8 +35,8 @@ macro_rules! refuse {
 
 #[async_trait]
 impl Accounts for PostgresStore {
-    async fn create_user(&self, new: NewUser, admit: Admit, now: Timestamp) -> Result<User> {
-        self.shared.create_user(new, admit, now).await
+    async fn create_user(&self, new: NewUser, admit: Admit, act: Act) -> Result<User> {
+        self.shared.create_user(new, admit, act).await
     }
 
     async fn has_users(&self) -> Result<bool> {
@@ -61,12 +62,12 @@ impl Accounts for PostgresStore {
         Ok(rows.iter().map(read_user).collect::<store::Result<_>>()?)
     }
 
-    async fn change_user(&self, user: UserId, change: UserChange, now: Timestamp) -> Result<User> {
-        self.shared.change_user(user, &change, now).await
+    async fn change_user(&self, user: UserId, change: UserChange, act: Act) -> Result<User> {
+        self.shared.change_user(user, &change, act).await
     }
 
-    async fn delete_user(&self, user: UserId, now: Timestamp) -> Result<()> {
-        self.shared.delete_user(user, now).await
+    async fn delete_user(&self, user: UserId, act: Act) -> Result<()> {
+        self.shared.delete_user(user, act).await
     }
 
     async fn open_session(&self, session: Session, now: Timestamp) -> Result<()> {
@@ -107,8 +108,8 @@ impl Accounts for PostgresStore {
         Ok(())
     }
 
-    async fn create_key(&self, key: ApiKey, now: Timestamp) -> Result<()> {
-        self.shared.create_key(&key, now).await
+    async fn create_key(&self, key: ApiKey, act: Act) -> Result<()> {
+        self.shared.create_key(&key, act).await
     }
 
     async fn key(&self, key: KeyId) -> Result<Option<(ApiKey, User)>> {
@@ -134,8 +135,16 @@ impl Accounts for PostgresStore {
         Ok(())
     }
 
-    async fn revoke_key(&self, user: UserId, key: KeyId, now: Timestamp) -> Result<()> {
-        self.shared.revoke_key(user, key, now).await
+    async fn revoke_key(&self, user: UserId, key: KeyId, act: Act) -> Result<()> {
+        self.shared.revoke_key(user, key, act).await
+    }
+
+    async fn refuse_login(&self, user: Option<UserId>, act: Act) -> Result<()> {
+        self.shared.refuse_login(user, act).await
+    }
+
+    async fn account_events(&self, before: Option<u64>, most: usize) -> Result<Vec<Event>> {
+        self.shared.account_events(before, most).await
     }
 
     async fn attempt(&self, subjects: &[Subject], now: Timestamp) -> Result<Attempt> {
@@ -183,7 +192,8 @@ impl Shared {
         Ok(query.fetch_optional(connection).await?.is_some())
     }
 
-    async fn create_user(&self, new: NewUser, admit: Admit, now: Timestamp) -> Result<User> {
+    async fn create_user(&self, new: NewUser, admit: Admit, act: Act) -> Result<User> {
+        let now = act.at;
         step!(self, now, |session, _step| {
             self.take_turns(session, USERS).await?;
             let exist = self.sql.users_exist.query().fetch_one(&mut **session).await?;
@@ -202,11 +212,14 @@ impl Shared {
             let query = query.bind(count(user.generation)).bind(user.disabled);
             let query = query.bind(time(user.created_at)).bind(time(user.changed_at));
             query.execute(&mut **session).await?;
+            let done = [What::UserCreated { role: user.role }];
+            self.file_account_events(session, act, Some(&user), &done).await?;
             Ok(Ok(user))
         })?
     }
 
-    async fn change_user(&self, id: UserId, change: &UserChange, now: Timestamp) -> Result<User> {
+    async fn change_user(&self, id: UserId, change: &UserChange, act: Act) -> Result<User> {
+        let now = act.at;
         step!(self, now, |session, _step| {
             self.take_turns(session, USERS).await?;
             let Some(known) = self.read_user(session, id).await? else {
@@ -224,12 +237,14 @@ impl Shared {
             let query = query.bind(user.password.expose().to_owned());
             let query = query.bind(count(user.generation)).bind(user.disabled);
             query.bind(time(user.changed_at)).execute(&mut **session).await?;
+            let done = What::of(change, &known, &user);
+            self.file_account_events(session, act, Some(&user), &done).await?;
             Ok(Ok(user))
         })?
     }
 
-    async fn delete_user(&self, id: UserId, now: Timestamp) -> Result<()> {
-        step!(self, now, |session, _step| {
+    async fn delete_user(&self, id: UserId, act: Act) -> Result<()> {
+        step!(self, act.at, |session, _step| {
             self.take_turns(session, USERS).await?;
             let Some(user) = self.read_user(session, id).await? else {
                 refuse!(Error::NoSuchUser(id));
@@ -238,6 +253,7 @@ impl Shared {
                 refuse!(Error::LastAdmin);
             }
             self.sql.user_delete.query().bind(id.uuid()).execute(&mut **session).await?;
+            self.file_account_events(session, act, Some(&user), &[What::UserDeleted]).await?;
             Ok(Ok(()))
         })?
     }
@@ -290,12 +306,12 @@ impl Shared {
         })?
     }
 
-    async fn create_key(&self, key: &ApiKey, now: Timestamp) -> Result<()> {
-        step!(self, now, |session, _step| {
+    async fn create_key(&self, key: &ApiKey, act: Act) -> Result<()> {
+        step!(self, act.at, |session, _step| {
             self.take_turns(session, USERS).await?;
-            if self.read_user(session, key.user).await?.is_none() {
+            let Some(user) = self.read_user(session, key.user).await? else {
                 refuse!(Error::NoSuchUser(key.user));
-            }
+            };
             let query = self.sql.keys_read.query().bind(key.user.uuid());
             if query.fetch_all(&mut **session).await?.len() >= ApiKey::MOST {
                 refuse!(Error::TooManyKeys);
@@ -305,15 +321,23 @@ impl Shared {
             let query = query.bind(key.digest.expose().to_vec()).bind(key.scopes.names());
             let query = query.bind(time(key.created_at)).bind(key.expires_at.map(time));
             query.bind(key.last_used_at.map(time)).execute(&mut **session).await?;
+            let done = [What::KeyCreated { key: key.id }];
+            self.file_account_events(session, act, Some(&user), &done).await?;
             Ok(Ok(()))
         })?
     }
 
-    async fn revoke_key(&self, user: UserId, key: KeyId, now: Timestamp) -> Result<()> {
-        step!(self, now, |session, _step| {
+    async fn revoke_key(&self, user: UserId, key: KeyId, act: Act) -> Result<()> {
+        step!(self, act.at, |session, _step| {
+            self.take_turns(session, USERS).await?;
             let query = self.sql.key_delete.query().bind(user.uuid()).bind(key.uuid());
-            let revoked = query.execute(&mut **session).await?.rows_affected();
-            Ok(if revoked == 0 { Err(Error::NoSuchKey(key)) } else { Ok(()) })
+            if query.execute(&mut **session).await?.rows_affected() == 0 {
+                refuse!(Error::NoSuchKey(key));
+            }
+            let user = self.read_user(session, user).await?;
+            let done = [What::KeyRevoked { key }];
+            self.file_account_events(session, act, user.as_ref(), &done).await?;
+            Ok(Ok(()))
         })?
     }
 

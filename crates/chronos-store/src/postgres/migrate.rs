@@ -10,7 +10,10 @@ use super::partitions::lock_key;
 use super::statements::in_schema;
 
 /// The files, never edited once released, numbered from 1.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_jobs_and_executions.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("migrations/0001_jobs_and_executions.sql"),
+    include_str!("migrations/0002_account_events.sql"),
+];
 
 /// The version of the schema once every migration is applied.
 pub const SCHEMA_VERSION: usize = MIGRATIONS.len();

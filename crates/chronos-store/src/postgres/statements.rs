@@ -65,6 +65,7 @@ macro_rules! statements {
 }
 
 statements! {
+    account_events_file account_events_read
     advisory_lock attempts_count attempts_delete attempts_forget attempts_read
     audit_file audit_newest audit_read
     checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check

@@ -16,6 +16,7 @@ mod secrets;
 mod server;
 mod service;
 mod stopping;
+mod tls;
 
 use std::ops::Deref;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Reach: a scheduler connects to nothing that its operator keeps out of reach.
 
-use chronos_core::http::{Reach, Rule};
+use chronos_core::http::{Denied, Reach, Rule};
 use chronos_engine::{Http, SchedulerConfig, SchedulerService};
 
 use super::server::{Answer, Server};
@@ -8,7 +8,11 @@ use super::{Lab, lasting, seldom};
 
 async fn calling(url: &str, rules: &[&str]) -> Lab {
     let rules = rules.iter().map(|rule| rule.parse::<Rule>().unwrap());
-    let config = SchedulerConfig { reach: Reach::public(rules), ..SchedulerConfig::default() };
+    within(url, Reach::public(rules)).await
+}
+
+async fn within(url: &str, reach: Reach) -> Lab {
+    let config = SchedulerConfig { reach, ..SchedulerConfig::default() };
     let scheduler = SchedulerService::new(config).unwrap();
     let request = Http::new(url).unwrap();
     scheduler.schedule(seldom().http(request).retries(3)).await.unwrap();
@@ -46,4 +50,47 @@ async fn what_is_out_of_reach_tells_nothing_about_its_ports() {
     }
     assert_eq!(told[0], told[1]);
     assert_eq!(open.seen().requests.len(), 0);
+}
+
+#[tokio::test]
+async fn what_is_denied_is_not_called_by_any_name_and_its_neighbour_is() {
+    let (denied, neighbour) =
+        (Server::answering(Answer::ok("")).await, Server::answering(Answer::ok("")).await);
+    let everything = Reach::everything().without(Denied::listener(denied.address));
+    for host in ["127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"] {
+        let url = denied.url("/").replace("127.0.0.1", host);
+        let why = lasting(&within(&url, everything.clone()).await.run_once().await);
+        assert!(why.ends_with("are denied here"), "{url}: {why}");
+    }
+    assert_eq!(denied.seen().requests.len(), 0);
+    let by_name = neighbour.url("/").replace("127.0.0.1", "localhost");
+    for url in [neighbour.url("/"), by_name] {
+        let run = within(&url, everything.clone()).await.run_once().await;
+        assert_eq!(run.status(), "SUCCESS", "{run:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_records_where_its_request_went() {
+    let server = Server::answering(Answer::ok("")).await;
+    let by_name = format!("http://localhost:{}/hook?token=hunter2", server.address.port());
+    let closed = {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        listener.local_addr().unwrap()
+    };
+    for (url, address) in [
+        (server.url("/hook?token=hunter2"), server.address),
+        (by_name, server.address),
+        (format!("http://{closed}/"), closed),
+        (format!("http://localhost:{}/", closed.port()), closed),
+    ] {
+        let run = Lab::calling(Http::new(&url).unwrap()).await.run_once().await;
+        let log = run.run().and_then(|run| run.log.clone()).unwrap();
+        let digest = ring::digest::digest(&ring::digest::SHA256, url.as_bytes());
+        let digest = digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}"));
+        let digest: String = digest.collect();
+        assert!(log.starts_with("called ") && log.contains(&address.to_string()), "{url}: {log}");
+        assert!(log.ends_with(&format!(", url sha256 {digest}\n")), "{url}: {log}");
+        assert!(!log.contains("hunter2"), "{log}");
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chronos_core::http::{Sealed, signing_key};
+use chronos_core::http::{Sealed, signing_keys};
 use chronos_engine::http::{KeyError, Keyring, Purpose};
 use chronos_engine::{Http, JobId, SchedulerConfig, SchedulerService};
 use ring::hmac;
@@ -41,14 +41,18 @@ async fn lab(request: Http, keyring: Option<Arc<dyn Keyring>>) -> Lab {
     Lab(scheduler)
 }
 
-/// What Standard Webhooks asks of whoever receives a message, but for the clock.
+/// What Standard Webhooks asks of whoever receives a message, but for the clock: one signature of several
+/// must be right.
 pub(super) fn verifies(request: &Request, secret: &str) -> bool {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, &signing_key(secret).unwrap());
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &signing_keys(secret).unwrap()[0]);
     let (id, at) = (request.header("webhook-id"), request.header("webhook-timestamp"));
     let signed = [format!("{id}.{at}.").as_bytes(), &request.body].concat();
-    let signature = request.header("webhook-signature").strip_prefix("v1,").unwrap();
+    let is_right = |signature: &str| {
+        let signature = signature.strip_prefix("v1,").unwrap();
+        hmac::verify(&key, &signed, &STANDARD.decode(signature).unwrap()).is_ok()
+    };
     let is_recent = at.parse::<i64>().unwrap() > 1_700_000_000;
-    is_recent && hmac::verify(&key, &signed, &STANDARD.decode(signature).unwrap()).is_ok()
+    is_recent && request.header("webhook-signature").split(' ').any(is_right)
 }
 
 #[tokio::test]
@@ -95,6 +99,20 @@ async fn a_signed_request_can_be_verified_and_keeps_its_id_when_it_is_tried_agai
         let altered = Request { body: b"{\"a\": 2}".to_vec(), ..request.clone() };
         assert!(!verifies(&altered, SECRET));
     }
+}
+
+#[tokio::test]
+async fn while_a_secret_changes_a_request_is_signed_with_both() {
+    let server = Server::answering(Answer::ok("")).await;
+    let (new, other) = (format!("whsec_{}", "B".repeat(32)), format!("whsec_{}", "A".repeat(32)));
+    let request = Http::new(&server.url("/")).unwrap().with_body("{}").unwrap();
+    let lab = Lab::calling(request.signed_with(&format!("{new} {SECRET}")).unwrap()).await;
+    lab.run_once().await;
+    let request = server.seen().requests[0].clone();
+    assert_eq!(request.header("webhook-signature").split(' ').count(), 2);
+    assert!(verifies(&request, &new), "whoever has the new one can check it");
+    assert!(verifies(&request, SECRET), "whoever still has the old one can too");
+    assert!(!verifies(&request, &other));
 }
 
 #[tokio::test]

@@ -156,6 +156,7 @@ fn each_entry_of_the_table_is_what_its_name_promises() {
             "/healthz" | "/readyz" | "/openapi.json" | "/auth/signup" | "/auth/login"
             | "/auth/refresh" => Access::Open,
             "/auth/logout" | "/auth/me" => Access::Oneself,
+            "/auth/audit" => Access::Admin,
             _ if path.starts_with("/auth/") || path.starts_with("/api-keys") => Access::Account,
             _ if path.starts_with("/users") || method == "Backup" => Access::Admin,
             _ if path.starts_with("/monitoring/") || path == "/metrics" => Access::Oversee,

@@ -1,5 +1,6 @@
 //! Who may ask for what, tried on a real daemon over real sockets.
 
+mod auditing;
 mod beyond;
 mod forging;
 mod getting_in;
@@ -9,6 +10,7 @@ mod matrix;
 mod quotas;
 mod strangers;
 mod users;
+mod vectors;
 
 use std::io::Write;
 use std::net::SocketAddr;

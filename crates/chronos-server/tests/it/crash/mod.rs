@@ -4,6 +4,8 @@ mod accounts;
 mod clients;
 pub(crate) mod endpoint;
 mod faults;
+mod noticing;
+mod rekeying;
 mod restart;
 mod specs;
 

@@ -6,6 +6,7 @@ mod creating;
 mod documenting;
 mod hiding;
 mod listing;
+mod looping;
 mod monitoring;
 mod notifying;
 mod once;

@@ -57,3 +57,29 @@ async fn a_zone_of_an_address_is_no_part_of_a_url() {
     }
     house.close().await;
 }
+
+#[tokio::test]
+async fn no_job_calls_this_daemon_by_any_name() {
+    let house = allowing(&["127.0.0.0/8", "localhost", "0.0.0.0"]).await;
+    let port = house.address().port();
+    for host in ["127.0.0.1", "0177.0.0.1", "[::ffff:127.0.0.1]", "0.0.0.0"] {
+        let mut job = hourly("job", "");
+        job["target"] = json!({"type": "http", "url": format!("http://{host}:{port}/jobs")});
+        let (field, problem) = house.post("/jobs/recurring", &job).await.refused(422);
+        assert_eq!(field, "target.url", "{problem}");
+        assert!(problem.contains("are denied here"), "{problem}");
+        assert!(!problem.contains("allow-target"), "it would not help: {problem}");
+    }
+    // What a name means shows when it is looked up.
+    let mut job = hourly("job", "");
+    job["target"] = json!({"type": "http", "url": format!("http://localhost:{port}/jobs")});
+    let job = house.make(&job).await;
+    let run = house.ask("POST", &format!("/jobs/{}/run", text(&job["id"]))).await.expect(201);
+    let run = house.wait_for(text(&run["id"]), "FAILED").await;
+    assert_eq!(run["error"], "requests to localhost are denied here");
+    assert_eq!(
+        house.get("/jobs?recurring=true&name=job").await.expect(200)["items"][0]["id"],
+        job["id"]
+    );
+    house.close().await;
+}

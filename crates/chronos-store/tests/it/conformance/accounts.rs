@@ -1,6 +1,7 @@
 //! Accounts: who may ask for what, remembered by every store alike.
 
 pub(crate) mod attempts;
+pub(crate) mod events;
 pub(crate) mod keys;
 pub(crate) mod sessions;
 pub(crate) mod users;
@@ -49,7 +50,7 @@ impl Desk {
     }
 
     async fn create(&self, user: &str, role: Role) -> User {
-        self.create_user(new(user, role), Admit::Anytime, at(0)).await.unwrap()
+        self.create_user(new(user, role), Admit::Anytime, at(0).into()).await.unwrap()
     }
 
     /// Makes an admin and another user.
@@ -131,6 +132,10 @@ macro_rules! account_conformance {
             keys {
                 keys_stand_in_their_users_place_until_they_are_revoked,
                 a_user_has_only_so_many_keys,
+            }
+            events {
+                every_change_is_told_once_with_who_did_it,
+                what_is_refused_is_not_told,
             }
             attempts {
                 attempts_are_let_through_up_to_a_limit_in_each_window,

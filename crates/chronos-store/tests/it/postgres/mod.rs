@@ -2,6 +2,7 @@
 
 mod auditing;
 mod clustering;
+mod encrypting;
 mod failing;
 mod finding;
 mod migrating;

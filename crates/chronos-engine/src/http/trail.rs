@@ -1,0 +1,123 @@
+//! Trails: where a request is about to go, for whoever looks its host up, and where it went, for the
+//! record of its run.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chronos_core::http::{OutOfReach, Reach};
+use reqwest::Url;
+use ring::digest::{SHA256, digest};
+
+use crate::handler::JobContext;
+
+tokio::task_local! {
+    /// The trail of the request that this task makes: a resolver is told a name and nothing else.
+    static CURRENT: Arc<Trail>;
+}
+
+/// Where a request goes.
+#[derive(Debug)]
+pub(super) struct Trail {
+    port: u16,
+    /// The addresses that it may be sent to.
+    found: Mutex<Vec<SocketAddr>>,
+}
+
+impl Trail {
+    /// The trail of a request to this URL, unless it names an address out of reach.
+    pub(super) fn to(url: &Url, reach: &Reach) -> Result<Arc<Self>, OutOfReach> {
+        reach.check_url(url)?;
+        let port = url.port_or_known_default().unwrap_or_default();
+        // A host that is an address is connected to without being looked up.
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let address = host.parse::<IpAddr>().ok();
+        if let Some(address) = address {
+            check(reach, host, address, port)?;
+        }
+        let found = address.map(|address| SocketAddr::new(address, port));
+        Ok(Arc::new(Self { port, found: Mutex::new(found.into_iter().collect()) }))
+    }
+
+    /// Makes a request on this trail.
+    pub(super) async fn follow<T>(self: &Arc<Self>, request: impl Future<Output = T>) -> T {
+        CURRENT.scope(self.clone(), request).await
+    }
+
+    /// The trail of the request that is being made.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        CURRENT.try_with(Clone::clone).ok()
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Notes the addresses that the host was found at.
+    pub(super) fn lead(&self, found: &[SocketAddr]) {
+        let found = found.iter().map(|address| SocketAddr::new(address.ip(), self.port));
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found.collect();
+    }
+
+    /// Records where a run's request went: to the address that answered, or else to those that were
+    /// tried. Of the URL, which may hold secrets, it tells the digest.
+    pub(super) fn record(&self, context: &JobContext, url: &Url, answered: Option<SocketAddr>) {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut went: Vec<String> = match answered {
+            Some(address) => vec![address.to_string()],
+            None => found.iter().map(ToString::to_string).collect(),
+        };
+        if went.is_empty() {
+            went.push("nothing".into());
+        }
+        let digest = digest(&SHA256, url.as_str().as_bytes());
+        let digest = digest.as_ref().first_chunk().copied().map_or(0, u128::from_be_bytes);
+        let owner = match &*context.spec().owner {
+            "" => String::new(),
+            owner => format!(" for {owner}"),
+        };
+        context.log(format!("called {}{owner}, url sha256 {digest:032x}", went.join(", ")));
+    }
+}
+
+/// Refuses an address out of reach, also where what listens there listens at every address of this
+/// machine.
+pub(super) fn check(
+    reach: &Reach,
+    host: &str,
+    address: IpAddr,
+    port: u16,
+) -> Result<(), OutOfReach> {
+    reach.check(host, address, port)?;
+    if reach.is_without_machine_at(port) && is_of_this_machine(address) {
+        return Err(OutOfReach { host: host.into(), denied: true });
+    }
+    Ok(())
+}
+
+/// Whether the address is one of this machine's: nobody else's can be bound to.
+fn is_of_this_machine(address: IpAddr) -> bool {
+    UdpSocket::bind((address.to_canonical(), 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use chronos_core::http::Denied;
+
+    use super::*;
+
+    #[test]
+    fn what_listens_everywhere_is_denied_at_every_address_of_this_machine() {
+        assert!(is_of_this_machine("127.0.0.1".parse().unwrap()));
+        assert!(!is_of_this_machine("192.0.2.1".parse().unwrap()), "an address of nobody's");
+        // The address that this machine has towards others, if it has one.
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        let own = socket.connect("192.0.2.1:9").and_then(|()| socket.local_addr());
+        let Ok(own) = own.map(|own| own.ip()) else {
+            return;
+        };
+        let reach = Reach::everything().without(Denied::listener("0.0.0.0:8080".parse().unwrap()));
+        assert!(check(&reach, "us.example", own, 8_080).unwrap_err().denied);
+        assert!(check(&reach, "us.example", own, 8_081).is_ok());
+        assert!(check(&reach, "others.example", "192.0.2.1".parse().unwrap(), 8_080).is_ok());
+    }
+}
