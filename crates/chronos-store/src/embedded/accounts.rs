@@ -76,7 +76,7 @@ impl Accounts for EmbeddedStore {
     }
 
     async fn change_user(&self, user: UserId, change: UserChange, act: Act) -> Result<User> {
-        self.account_step(act.at, |step| step.change_user(user, change, act)).await
+        self.account_step(act.at, |step| step.change_user(user, &change, act)).await
     }
 
     async fn delete_user(&self, user: UserId, act: Act) -> Result<()> {
@@ -272,7 +272,7 @@ impl Step<'_> {
         Ok(user)
     }
 
-    fn change_user(&mut self, id: UserId, change: UserChange, act: Act) -> Result<User> {
+    fn change_user(&mut self, id: UserId, change: &UserChange, act: Act) -> Result<User> {
         let known = self.state.user(id)?;
         let user = known.changed(change.clone(), self.now);
         if known.rules() && !user.rules() {
@@ -282,7 +282,7 @@ impl Step<'_> {
             self.end_sessions(id)?;
         }
         self.put(&Key::User(id), &user)?;
-        self.file_account_events(act, Some(&user), &What::of(&change, &known, &user))?;
+        self.file_account_events(act, Some(&user), &What::of(change, &known, &user))?;
         Ok(user)
     }
 
