@@ -54,9 +54,12 @@ impl Shared {
         creations: Vec<Creation>,
         now: Timestamp,
     ) -> Result<Vec<Result<Done<JobId>>>> {
-        let at_once = usize::try_from(self.config.connections).unwrap_or(1).max(1);
+        let connections = usize::try_from(self.config.connections).unwrap_or(1).max(1);
         let mut answers = Vec::with_capacity(creations.len());
         for part in Creation::apart(creations) {
+            // Whether an owner may have one more job depends on all that come before it.
+            let bounded = part.iter().any(|creation| creation.most.is_some());
+            let at_once = if bounded { 1 } else { connections };
             let made = part.into_iter().map(|creation| self.create_on_terms(creation, now));
             let mut made = stream::iter(made).buffered(at_once);
             while let Some(answer) = made.next().await {
