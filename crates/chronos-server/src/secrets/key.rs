@@ -74,8 +74,8 @@ impl Key {
             warn!(path = %path.display(), "Everyone on this machine may read the key of secrets");
         }
         let bytes = STANDARD.decode(text.trim()).ok().filter(|bytes| bytes.len() == KEY_BYTES);
-        let made = bytes.as_deref().and_then(Self::of);
-        made.ok_or_else(|| refused(format!("it does not hold {accepted}")))
+        let found = bytes.as_deref().and_then(Self::of);
+        found.ok_or_else(|| refused(format!("it does not hold {accepted}")))
     }
 
     /// The key in this file, which is made if it is not there.
