@@ -27,7 +27,11 @@ impl Shared {
     /// Takes a run off the roster and hands its end over. Does nothing for one that is off already:
     /// its end was decided by someone else.
     pub(crate) fn complete(&self, hold: Hold, ending: Ending) {
-        self.roster.take(hold, |entry| self.hand_over(entry, ending));
+        let was_waited_for = self.roster.take(hold, |entry| self.hand_over(entry, ending));
+        if was_waited_for {
+            // What begins in its place need not wait until its end is on record.
+            self.bells.claim.notify_one();
+        }
     }
 
     fn ended(&self) -> MutexGuard<'_, VecDeque<Ended>> {

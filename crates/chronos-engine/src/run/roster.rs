@@ -205,19 +205,21 @@ impl Roster {
     }
 
     /// Takes a run off, if it is still on under this hold; whoever gets it decides its end. Passes it
-    /// on before anyone may find the roster empty and stop what it is passed to.
-    pub(crate) fn take(&self, hold: Hold, pass_on: impl FnOnce(&Entry)) {
+    /// on before anyone may find the roster empty and stop what it is passed to. Says whether someone
+    /// has waited for its room.
+    pub(crate) fn take(&self, hold: Hold, pass_on: impl FnOnce(&Entry)) -> bool {
         let mut part = self.part(hold.execution);
         let known = part.entries.get(&hold.execution);
         if known.is_none_or(|entry| entry.context.hold() != hold) {
-            return;
+            return false;
         }
         let taken = part.take(hold.execution);
         drop(part);
-        if let Some(entry) = taken {
+        taken.is_some_and(|entry| {
             pass_on(&entry);
             self.leave(1);
-        }
+            self.refused.swap(false, Ordering::SeqCst)
+        })
     }
 
     /// Takes off every run whose time is up, with the ending that this means.
