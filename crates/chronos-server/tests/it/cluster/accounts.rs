@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use chronos_core::audit::{Decision, Slots};
 use chronos_core::execution::{CancelCause, Run, SkipReason, State, Token, Trigger};
-use chronos_core::{Execution, ExecutionId, JobId, Store, Timestamp, WorkerId};
+use chronos_core::policy::CatchUpPolicy;
+use chronos_core::{Execution, ExecutionId, JobId, JobSpec, Store, Timestamp, WorkerId};
 use chronos_store::PostgresStore;
 
 use super::nodes::executions;
@@ -39,13 +40,15 @@ pub(super) async fn check(
         for execution in executions(store, *job).await {
             slots.entry(execution.slot).or_default().push(execution);
         }
-        no_miss_and_no_phantom(&slots, passed_over.get(job).map_or(&[], Vec::as_slice), until);
+        // A job that catches up has no slot that nobody was there to fire.
+        let missed = passed_over.get(job).filter(|_| spec.catch_up == CatchUpPolicy::Skip);
+        no_miss_and_no_phantom(&slots, missed.map_or(&[], Vec::as_slice), until);
         if spec.overlap.capacity().is_some() {
             one_at_a_time(slots.values().flatten());
         }
         for (slot, attempts) in slots.range(..=until) {
             seen.slots += 1;
-            seen.lost += one_success(*slot, attempts);
+            seen.lost += one_success(&spec, *slot, attempts);
         }
         each_attempt_calls_at_most_once(&slots, until, calls);
     }
@@ -97,7 +100,7 @@ fn one_at_a_time<'a>(executions: impl Iterator<Item = &'a Execution>) {
 }
 
 /// Attempts follow each other, each after a loss, up to one success; says how many were lost.
-fn one_success(slot: Timestamp, attempts: &[Execution]) -> usize {
+fn one_success(spec: &JobSpec, slot: Timestamp, attempts: &[Execution]) -> usize {
     let mut attempts: Vec<&Execution> = attempts.iter().collect();
     attempts.sort_by_key(|execution| execution.attempt);
     let numbers: Vec<u32> = attempts.iter().map(|execution| execution.attempt).collect();
@@ -106,7 +109,7 @@ fn one_success(slot: Timestamp, attempts: &[Execution]) -> usize {
     // A slot that is lost a fourth time is left alone.
     let given_up = newest.lost == 3 && matches!(newest.state, State::Stuck(_));
     let has_ended = given_up || matches!(newest.state, State::Success(_));
-    assert!(has_ended || was_passed_over(newest), "{slot:?}: {newest:?}");
+    assert!(has_ended || was_passed_over(spec, newest), "{slot:?}: {newest:?}");
     for execution in before {
         // A node that stops in order hands back what it runs.
         let cause = CancelCause::Shutdown;
@@ -120,14 +123,17 @@ fn one_success(slot: Timestamp, attempts: &[Execution]) -> usize {
     attempts.iter().filter(|execution| matches!(execution.state, State::Stuck(_))).count()
 }
 
-/// Whether a run of its job was alive at this slot, or the next slot came before the slot was tried again.
-fn was_passed_over(execution: &Execution) -> bool {
+/// Whether the job has it so: a run of it was alive at this slot, nobody was there to fire it, or the next
+/// slot came before this one was tried again.
+fn was_passed_over(spec: &JobSpec, execution: &Execution) -> bool {
     let State::Skipped { reason, .. } = &execution.state else {
         return false;
     };
+    let first = execution.attempt == 1;
     match reason {
-        SkipReason::Overlap => execution.attempt == 1,
-        SkipReason::Superseded => execution.attempt > 1,
+        SkipReason::Overlap => first && spec.overlap.capacity().is_some(),
+        SkipReason::Missed => first && spec.catch_up == CatchUpPolicy::Skip,
+        SkipReason::Superseded => !first && spec.overlap.capacity().is_some(),
         _ => false,
     }
 }
