@@ -142,39 +142,8 @@ impl Inner {
             // Each holds connections open; those in use live on until their answers are read.
             clients.retain(|known, _| *known == CONNECT_TIMEOUT);
         }
-        clients.entry(connect_timeout).or_insert_with(|| self.new_client(connect_timeout)).clone()
-    }
-
-    fn new_client(&self, connect_timeout: Duration) -> Result<Client, Failure> {
-        // A program that has chosen another provider keeps it.
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
-        let builder = || self.builder().connect_timeout(connect_timeout);
-        let made = builder().build().or_else(|error| {
-            warn!(%error, "No certificates of the system: https endpoints will not be trusted");
-            builder().tls_certs_only([]).build()
-        });
-        made.map_err(|error| {
-            Failure::transient(&format!("no http client: {}", answer::root(&error)))
-        })
-    }
-
-    fn builder(&self) -> ClientBuilder {
-        Client::builder()
-            .dns_resolver(Arc::new(Resolver::new(self.reach.clone())))
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            // The scheduler counts attempts, so nothing below it may try again.
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .no_gzip()
-            .no_brotli()
-            .no_deflate()
-            .no_zstd()
-            // As many as may be in use at once: kept in smaller number, others are made for nothing.
-            .pool_max_idle_per_host(self.hosts.most())
-            .pool_idle_timeout(IDLE_TIMEOUT)
+        let made = || client(&self.reach, connect_timeout, self.hosts.most());
+        clients.entry(connect_timeout).or_insert_with(made).clone()
     }
 
     async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
@@ -217,4 +186,35 @@ async fn answered(
             .map_err(|_| answer::not_begun(http, patience))?,
     };
     sent.map_err(|error| answer::broken(&error, http))
+}
+
+/// A client that keeps up to `idle` connections to a host for later.
+fn client(reach: &Arc<Reach>, connect_timeout: Duration, idle: usize) -> Result<Client, Failure> {
+    // A program that has chosen another provider keeps it.
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+    // As many as may be in use at once: of fewer, others are closed and made anew all the time.
+    let builder = || builder(reach, connect_timeout).pool_max_idle_per_host(idle);
+    let made = builder().build().or_else(|error| {
+        warn!(%error, "No certificates of the system: https endpoints will not be trusted");
+        builder().tls_certs_only([]).build()
+    });
+    made.map_err(|error| Failure::transient(&format!("no http client: {}", answer::root(&error))))
+}
+
+fn builder(reach: &Arc<Reach>, connect_timeout: Duration) -> ClientBuilder {
+    Client::builder()
+        .dns_resolver(Arc::new(Resolver::new(reach.clone())))
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        // The scheduler counts attempts, so nothing below it may try again.
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd()
+        .connect_timeout(connect_timeout)
+        .pool_idle_timeout(IDLE_TIMEOUT)
 }

@@ -130,7 +130,7 @@ mod tests {
         let reach = Arc::new(Reach::public(["127.0.0.2".parse().unwrap()]));
         let resolver = Arc::new(Resolver { reach: reach.clone(), lookup: rebound });
         // The first client of a process chooses who does its cryptography.
-        super::super::client(&reach, PATIENCE).unwrap();
+        super::super::client(&reach, PATIENCE, 1).unwrap();
         let client = super::super::builder(&reach, PATIENCE).dns_resolver(resolver);
         let client = client.build().unwrap();
         let url = format!("http://rebound.example:{port}/");
@@ -149,7 +149,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
         let request =
-            |reach| super::super::client(&Arc::new(reach), PATIENCE).unwrap().get(&url).send();
+            |reach| super::super::client(&Arc::new(reach), PATIENCE, 1).unwrap().get(&url).send();
         let error = request(Reach::public([])).await.unwrap_err();
         assert_eq!(out_of_reach(&error).unwrap().host, "localhost", "{error:?}");
         let allowed = Reach::public(["127.0.0.0/8".parse().unwrap()]);

@@ -144,8 +144,10 @@ impl Step<'_> {
     }
 
     pub(super) fn fire_due(&mut self, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
-        let mut fired = Fired::default();
-        self.taking = taker.map(|taker| Taking { taker: taker.clone(), claims: Vec::new() });
+        let room = self.state.last_fired.min(limit);
+        let mut fired = Fired { planned: Vec::with_capacity(room), ..Fired::default() };
+        self.taking =
+            taker.map(|taker| Taking { taker: taker.clone(), claims: Vec::with_capacity(room) });
         let mut rows = 0;
         while fired.planned.len() < limit && rows < ROWS_PER_STEP {
             let now = self.now;
@@ -170,6 +172,7 @@ impl Step<'_> {
         }
         fired.claims = self.taking.take().map(|taking| taking.claims).unwrap_or_default();
         fired.next = self.state.index.next_due();
+        self.state.last_fired = fired.planned.len();
         Ok(fired)
     }
 

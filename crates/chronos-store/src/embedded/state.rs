@@ -32,6 +32,8 @@ pub(super) struct State {
     pub(super) sequence: u64,
     /// How much the last step wrote and decided: the next one makes room for as much.
     pub(super) last_sizes: (usize, usize),
+    /// How many jobs were fired last; they are large, and a list that grows copies them.
+    pub(super) last_fired: usize,
     /// What is told about jobs that do not say.
     pub(super) usual: Option<Occasions>,
     /// Up to where old requests are deleted.
@@ -80,6 +82,7 @@ impl State {
             token: Token(0),
             sequence: 0,
             last_sizes: (0, 0),
+            last_fired: 0,
             usual: None,
             forgotten_until: None,
             has_users: false,

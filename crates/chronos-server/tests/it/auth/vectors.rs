@@ -103,7 +103,7 @@ fn altered_encodings(parts: &Parts) -> Vec<String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// The same content in other forms, and signatures for other kinds of keys.

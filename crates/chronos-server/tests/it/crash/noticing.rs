@@ -107,7 +107,7 @@ async fn a_notice_that_is_owed_is_told_after_kills_and_always_as_the_same() {
     let is_done = |told: &BTreeMap<String, Vec<Told>>| {
         told.len() == JOBS && told.values().all(|told| told.iter().any(|told| told.taken))
     };
-    let waited = tokio::time::timeout(Duration::from_secs(120), async {
+    let waited = tokio::time::timeout(Duration::from_mins(2), async {
         while !is_done(&endpoint.told()) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

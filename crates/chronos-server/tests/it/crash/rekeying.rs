@@ -31,9 +31,9 @@ fn contents(directory: &Path) -> Vec<u8> {
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if path.is_dir() {
-            bytes.extend(contents(&path))
+            bytes.extend(contents(&path));
         } else {
-            bytes.extend(fs::read(path).unwrap())
+            bytes.extend(fs::read(path).unwrap());
         }
     }
     bytes
