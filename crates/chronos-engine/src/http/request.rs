@@ -112,8 +112,8 @@ fn describe(headers: &mut HeaderMap, context: &JobContext) -> Result<(), Invalid
     insert(headers, about)
 }
 
-/// Signs the body, with each of two keys while one takes the place of the other. The id stays the same when a slot is tried again, so that whoever has acted on it
-/// can tell; the time is that of the attempt.
+/// Signs the body, with each of two keys while one takes the place of the other. The id stays the same when
+/// a slot is tried again, so that whoever has acted on it can tell; the time is that of the attempt.
 fn sign(
     headers: &mut HeaderMap,
     keys: &[Vec<u8>],

@@ -9,6 +9,8 @@ use reqwest::Url;
 use rustc_hash::FxHashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::service::SchedulerConfig;
+
 /// How many requests there may be at once; further ones wait their turn, and their timeouts begin after
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +23,8 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { per_host: 256, per_owner: 1_024 }
+        let per_host = SchedulerConfig::MAX_CALLS_PER_HOST;
+        Self { per_host, per_owner: SchedulerConfig::MAX_CALLS_PER_OWNER }
     }
 }
 

@@ -32,7 +32,7 @@ impl Trail {
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let address = host.parse::<IpAddr>().ok();
         if let Some(address) = address {
-            check(reach, host, address, port)?;
+            spare_machine(reach, host, address, port)?;
         }
         let found = address.map(|address| SocketAddr::new(address, port));
         Ok(Arc::new(Self { port, found: Mutex::new(found.into_iter().collect()) }))
@@ -88,6 +88,11 @@ pub(super) fn check(
     port: u16,
 ) -> Result<(), OutOfReach> {
     reach.check(host, address, port)?;
+    spare_machine(reach, host, address, port)
+}
+
+/// Refuses an address of this machine where nothing may be called at any of them.
+fn spare_machine(reach: &Reach, host: &str, address: IpAddr, port: u16) -> Result<(), OutOfReach> {
     if reach.is_without_machine_at(port) && is_of_this_machine(address) {
         return Err(OutOfReach { host: host.into(), denied: true });
     }

@@ -41,6 +41,13 @@ pub struct SchedulerConfig {
     pub notify: Option<Notify>,
 }
 
+impl SchedulerConfig {
+    /// Requests of http jobs to one host at once, unless someone says otherwise.
+    pub const MAX_CALLS_PER_HOST: usize = 256;
+    /// Requests of the jobs of one owner at once, unless someone says otherwise.
+    pub const MAX_CALLS_PER_OWNER: usize = 1_024;
+}
+
 impl Default for SchedulerConfig {
     fn default() -> Self {
         Self {
@@ -50,8 +57,8 @@ impl Default for SchedulerConfig {
             misfire_grace: Duration::from_secs(10),
             history_per_job: NonZeroU32::MIN.saturating_add(99),
             reach: Reach::everything(),
-            max_calls_per_host: 256,
-            max_calls_per_owner: 1_024,
+            max_calls_per_host: Self::MAX_CALLS_PER_HOST,
+            max_calls_per_owner: Self::MAX_CALLS_PER_OWNER,
             roles: Roles::default(),
             node: None,
             lease: Duration::from_secs(30),

@@ -91,6 +91,11 @@ impl Actor {
         Self { by: None, from }
     }
 
+    /// Where it is.
+    pub(super) fn peer(self) -> Peer {
+        Peer(self.from)
+    }
+
     /// What it does at this time.
     pub(crate) fn at(self, at: Timestamp) -> Act {
         Act { at, by: self.by, from: Some(self.from) }

@@ -196,12 +196,12 @@ impl Auth {
         user: UserId,
         current: String,
         new: String,
-        (by, peer): (Actor, Peer),
+        by: Actor,
     ) -> Result<Tokens, Problem> {
         passwords::check_length("current_password", &current).map_err(invalid)?;
         let known = self.accounts.user(user).await?;
         passwords::check_new("new_password", &new, &known.name).map_err(invalid)?;
-        let subjects = limits::login(&known.name.key(), peer);
+        let subjects = limits::login(&known.name.key(), by.peer());
         self.count(&subjects).await?;
         if !self.passwords.verify(Some(known.password), current).await? {
             self.accounts.refuse_login(Some(user), by.at(self.now())).await?;

@@ -75,11 +75,8 @@ pub(super) struct AccountEventPage {
     responses(
         (status = 200, description = "Some of the events", body = AccountEventPage),
         WhyNot))]
-pub(super) async fn list(State(api): State<Api>, mut query: Query) -> Result<Response, Problem> {
-    let (limit, asked) = (query.take("limit"), query.take("cursor"));
-    let limit = cursor::limit(limit.as_deref())?;
-    let done = query.done("limit or cursor");
-    done.map_err(|error| Problem::bad_parameters(vec![error]))?;
+pub(super) async fn list(State(api): State<Api>, query: Query) -> Result<Response, Problem> {
+    let (limit, asked) = query.page_alone()?;
     let before = cursor::read(&"account events", asked.as_deref())?.map(u128::from_be_bytes);
     let before = before.map(|before| u64::try_from(before).unwrap_or(u64::MAX));
     let events = api.auth.accounts().account_events(before, limit + 1).await?;

@@ -129,7 +129,7 @@ pub(super) async fn password(
 ) -> Result<Response, Problem> {
     let NewPassword { current_password, new_password } = body.value;
     let user = caller.id().ok_or_else(|| Problem::not_found("there is no such user"))?;
-    let by = (caller.act(peer), peer);
+    let by = caller.act(peer);
     let tokens = api.auth.change_password(user, current_password, new_password, by).await?;
     Ok(handed_out(tokens))
 }

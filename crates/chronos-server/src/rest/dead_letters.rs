@@ -35,8 +35,7 @@ pub(super) async fn list(
     caller: Caller,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let (limit, asked) = (query.take("limit"), query.take("cursor"));
-    let limit = cursor::limit(limit.as_deref())?;
+    let (limit, asked) = query.page()?;
     let job = query.read("job_id", "the id of a job", |id| id.parse::<JobId>().ok());
     let job = job.and_then(|job| query.done("limit, cursor or job_id").map(|()| job));
     let job = job.map_err(|error| Problem::bad_parameters(vec![error]))?;

@@ -25,12 +25,9 @@ pub(super) async fn list(
     State(api): State<Api>,
     caller: Caller,
     Id(id): Id<JobId>,
-    mut query: Query,
+    query: Query,
 ) -> Result<Response, Problem> {
-    let (limit, asked) = (query.take("limit"), query.take("cursor"));
-    let limit = cursor::limit(limit.as_deref())?;
-    let done = query.done("limit or cursor");
-    done.map_err(|error| Problem::bad_parameters(vec![error]))?;
+    let (limit, asked) = query.page_alone()?;
     let of = ("executions", id);
     let before = cursor::read(&of, asked.as_deref())?.map(ExecutionId::from_bytes);
     api.job(&caller, id).await?;

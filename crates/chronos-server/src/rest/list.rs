@@ -49,10 +49,9 @@ pub(super) async fn list(
     caller: Caller,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let (asked_limit, asked_cursor) = (query.take("limit"), query.take("cursor"));
-    let limit = cursor::limit(asked_limit.as_deref())?;
+    let (limit, asked) = query.page()?;
     let filter = filter(query, &caller)?;
-    let after = cursor::read(&filter, asked_cursor.as_deref())?.map(JobId::from_bytes);
+    let after = cursor::read(&filter, asked.as_deref())?.map(JobId::from_bytes);
     let (jobs, rest) = find(&api, &filter, after, limit + 1).await?;
     let told = api.told(&jobs).await?;
     let lead_on = |job: &JobId| cursor::write(&filter, job.as_bytes());

@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use chronos_core::Timestamp;
 use percent_encoding::percent_decode_str;
 
+use super::cursor;
 use crate::problem::{FieldError, Problem};
 
 /// The parameters after the question mark.
@@ -74,6 +75,19 @@ impl Query {
     /// Takes out an instant.
     pub(super) fn instant(&mut self, name: &str) -> Result<Option<Timestamp>, FieldError> {
         self.read(name, "an instant such as 2026-12-01T09:00:00Z", Timestamp::parse)
+    }
+
+    /// Takes out how long a page may be and where it begins.
+    pub(super) fn page(&mut self) -> Result<(usize, Option<String>), Problem> {
+        let limit = self.take("limit");
+        Ok((cursor::limit(limit.as_deref())?, self.take("cursor")))
+    }
+
+    /// The same of a list that takes nothing else.
+    pub(super) fn page_alone(mut self) -> Result<(usize, Option<String>), Problem> {
+        let page = self.page()?;
+        let done = self.done("limit or cursor");
+        done.map(|()| page).map_err(|error| Problem::bad_parameters(vec![error]))
     }
 
     /// Refuses what nobody took out.

@@ -32,11 +32,8 @@ pub(super) struct UserPage {
     responses(
         (status = 200, description = "Some of the users", body = UserPage),
         WhyNot))]
-pub(super) async fn list(State(api): State<Api>, mut query: Query) -> Result<Response, Problem> {
-    let (limit, asked) = (query.take("limit"), query.take("cursor"));
-    let limit = cursor::limit(limit.as_deref())?;
-    let done = query.done("limit or cursor");
-    done.map_err(|error| Problem::bad_parameters(vec![error]))?;
+pub(super) async fn list(State(api): State<Api>, query: Query) -> Result<Response, Problem> {
+    let (limit, asked) = query.page_alone()?;
     let after = cursor::read(&"users", asked.as_deref())?.map(UserId::from_bytes);
     let users = api.auth.accounts().users(after, limit + 1).await?;
     let items = users.iter().map(|user| (user.id, User::from(user)));

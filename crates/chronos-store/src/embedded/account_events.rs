@@ -1,15 +1,12 @@
 //! Account events in the embedded store: filed in the step of what they tell.
 
-use std::ops::ControlFlow;
-
 use chronos_core::UserId;
 use chronos_core::account::{Act, Event, Result, User, What};
 
 use super::keys::{Key, Table};
 use super::record::decode;
-use super::state::{State, engine, until, visit_entries};
+use super::state::State;
 use super::step::Step;
-use crate::kv::Order;
 
 impl State {
     /// Events before a sequence, newest first.
@@ -18,24 +15,7 @@ impl State {
         if let Some(before) = before {
             to = Key::AccountEvent(before).encode().to_vec();
         }
-        let mut found = Vec::new();
-        if limit > 0 {
-            visit_entries(self.kv.as_ref(), (&from, &to), Order::Descending, |_, value| {
-                found.push(decode(value)?);
-                Ok(until(found.len(), limit))
-            })?;
-        }
-        Ok(found)
-    }
-
-    fn newest_account_event(&self) -> Result<u64> {
-        let (from, to) = Table::AccountEvent.range();
-        let mut newest = 0;
-        engine(self.kv.scan(&from, &to, Order::Descending, &mut |key, _| {
-            newest = key.last_chunk().map_or(0, |sequence| u64::from_be_bytes(*sequence));
-            ControlFlow::Break(())
-        }))?;
-        Ok(newest)
+        Ok(self.newest(&from, &to, limit, |_, value| decode(value))?)
     }
 }
 
@@ -56,7 +36,8 @@ impl Step<'_> {
         user: Option<&User>,
         done: &[What],
     ) -> Result<()> {
-        let newest = self.state.newest_account_event()?;
+        let newest = self.state.account_events(None, 1)?;
+        let newest = newest.first().map_or(0, |event| event.sequence);
         for (sequence, what) in (newest + 1..).zip(done) {
             let user = user.map(|user| (user.id, user.name.clone()));
             let event = Event { sequence, act, user, what: *what };

@@ -1,5 +1,6 @@
 //! How many requests one host is sent at once, and one owner sends, by an engine that only calls endpoints.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +63,10 @@ impl Lab {
 
     /// Runs a job of this owner five times at once.
     async fn run_five(&self, number: u8, owner: &str, server: &Server) -> JobId {
+        self.run(5, number, owner, server).await
+    }
+
+    async fn run(&self, times: usize, number: u8, owner: &str, server: &Server) -> JobId {
         let now = self.clock.now();
         let id = JobId::new(now, [number; 10]);
         let schedule = Schedule::interval(Duration::from_hours(24), now).unwrap();
@@ -70,7 +75,7 @@ impl Lab {
         spec.overlap = OverlapPolicy::Concurrent;
         spec.owner = owner.into();
         self.store.create_job(spec, now).await.unwrap();
-        for _ in 0..5 {
+        for _ in 0..times {
             self.store.run_now(id, None, self.clock.now()).await.unwrap();
         }
         id
@@ -121,4 +126,27 @@ async fn an_owner_whose_hosts_hang_sends_no_more_requests_than_its_share() {
         let expected = format!("called {} for bob, url sha256 ", quick.address);
         assert!(log.starts_with(&expected), "{log}");
     }
+}
+
+#[tokio::test]
+async fn connections_that_were_in_use_at_once_are_kept_for_later() {
+    const AT_ONCE: usize = 48;
+    let server = Server::in_waves(AT_ONCE).await;
+    let lab = Lab::within(Limits { per_host: AT_ONCE, ..Limits::default() });
+    for wave in 1..=2 {
+        lab.run(AT_ONCE, wave, "", &server).await;
+        let over = async {
+            while server.seen().requests.len() < AT_ONCE * usize::from(wave)
+                || lab.engine.running() > 0
+            {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), over).await.unwrap();
+    }
+    let seen = server.seen().requests;
+    let used: BTreeSet<usize> = seen.iter().map(|request| request.connection).collect();
+    // One that a client is just done with may still be on its way back to the others.
+    assert!(used.len() < AT_ONCE + AT_ONCE / 8, "{} connections for two waves", used.len());
+    assert_eq!(lab.engine.stop(Duration::from_secs(20)).await, 0);
 }

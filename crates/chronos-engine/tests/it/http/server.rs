@@ -48,6 +48,8 @@ pub(super) enum Answer {
     Last(Vec<u8>),
     /// Writes this, then this piece again and again, with pauses if any, for as long as it can.
     Endless(Vec<u8>, Vec<u8>, Duration),
+    /// Waits until this many requests have come, then writes this and waits for the next one.
+    Together(usize, Vec<u8>),
     /// Says nothing and waits.
     Silence,
 }
@@ -98,6 +100,15 @@ impl Server {
     /// An endpoint that gives these answers in turn, and then the last of them for ever.
     pub(super) async fn in_turn(answers: Vec<Answer>) -> Self {
         Self::scripted(move |number| answers[(number - 1).min(answers.len() - 1)].clone()).await
+    }
+
+    /// An endpoint that answers so many requests at a time, once all of them are there.
+    pub(super) async fn in_waves(size: usize) -> Self {
+        let bytes = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        Self::scripted(move |number| {
+            Answer::Together(number.next_multiple_of(size), bytes.to_vec())
+        })
+        .await
     }
 
     /// An endpoint that answers each request by its number, from 1.
@@ -165,6 +176,13 @@ async fn serve(mut stream: TcpStream, connection: usize, script: Script, seen: T
                     went = stream.write_all(&piece).await;
                 }
                 break;
+            }
+            Answer::Together(count, bytes) => {
+                let mut so_far = seen.lock().unwrap().subscribe();
+                let all_came = so_far.wait_for(|seen| seen.requests.len() >= count).await.is_ok();
+                if !all_came || stream.write_all(&bytes).await.is_err() {
+                    break;
+                }
             }
             Answer::Silence => {}
         }
