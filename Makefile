@@ -6,13 +6,13 @@ SCHEMATHESIS_VERSION := 4.32.5
 ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/lib/llvm-14/lib \
 	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)"
 
-.PHONY: help run install test test-crash test-hostile test-fuzz openapi test-rocksdb test-chaos libclang postgres check bench format lint licences
+.PHONY: help run install test test-crash test-hostile test-fuzz openapi proto test-rocksdb test-chaos libclang postgres check bench format lint licences
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 run: ## Build the daemon and serve at 127.0.0.1:8080; ARGS are further flags
-	cargo run --locked --package chronos-server -- serve $(ARGS)
+	cargo run --locked --profile quick --package chronos-server -- serve $(ARGS)
 
 install: ## Install the command `chronos`, optimised
 	cargo install --locked --path crates/chronos-server
@@ -31,6 +31,9 @@ test-hostile: ## Have endpoints pour 10 GiB over the scheduler, and check that i
 
 openapi: ## Write openapi.json anew from the code
 	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --all-targets --features chronos-store/postgres documenting::the_document
+
+proto: ## Write the gRPC contract's Rust types anew
+	CHRONOS_WRITE_PROTO=1 cargo test --locked --package chronos-server --test it contract::
 
 test-chaos: postgres ## Let nodes and their database fail at random for CHRONOS_CHAOS_MINUTES (5)
 	CHRONOS_CHAOS_SECONDS=$$(( $${CHRONOS_CHAOS_MINUTES:-5} * 60 )) \

@@ -72,17 +72,15 @@ impl Starts {
         self.runs.iter().flatten().filter(|run| run.load(Ordering::Relaxed) != 0).count()
     }
 
-    /// Lags in milliseconds, sorted; runs missed; runs doubled: over the whole seconds from the
-    /// first in which everyone ran.
+    /// Lags in milliseconds, sorted; runs missed; runs doubled: over the whole seconds after the first in
+    /// which anyone ran.
     pub(crate) fn judge(&self) -> (Vec<f64>, usize, usize) {
         let slots = self.runs[0].len();
-        let everyone =
-            |slot: usize| self.runs.iter().all(|job| job[slot].load(Ordering::Relaxed) != 0);
-        let ran = |slot: usize| self.runs.iter().any(|job| job[slot].load(Ordering::Relaxed) != 0);
-        let first = (0..slots).find(|slot| everyone(*slot)).unwrap_or(slots);
-        let end = (first..slots).rev().find(|slot| ran(*slot)).map_or(first, |last| last);
+        let ran = |slot: &usize| self.runs.iter().any(|job| job[*slot].load(Ordering::Relaxed) != 0);
+        let first = (0..slots).find(ran).map_or(slots, |first| first + 1);
+        let end = (first..slots).rev().find(ran).unwrap_or(first);
         let (mut lags, mut missed, mut doubled) = (Vec::new(), 0, 0);
-        // The last second may have been cut off by the shutdown.
+        // The first second may have been cut off by the start, and the last by the shutdown.
         for slot in first..end {
             for job in &self.runs {
                 match job[slot].load(Ordering::Relaxed) {

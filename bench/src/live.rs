@@ -268,17 +268,14 @@ pub(crate) async fn work_off_together(
     count_down(nodes, now, runs, nothing).await
 }
 
-/// Seconds that an engine takes to fire, claim and end this many runs, which are all due at that time,
-/// a few of them at once.
+/// Seconds that an engine takes to fire, claim and end this many runs, which are all due at that time.
 pub(crate) async fn make_all(
     store: Arc<dyn Store>,
     now: Timestamp,
     runs: usize,
-    at_once: usize,
     called: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Handler>,
 ) -> f64 {
-    let config = EngineConfig { max_concurrency: at_once, ..config() };
-    count_down(vec![(config, store)], now, runs, called).await
+    count_down(vec![(config(), store)], now, runs, called).await
 }
 
 async fn count_down(

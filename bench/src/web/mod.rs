@@ -12,7 +12,7 @@ use chronos_core::http::Reach;
 use chronos_core::job::Target;
 use chronos_core::schedule::Schedule;
 use chronos_core::{Http, JobSpec, Timestamp};
-use chronos_engine::http::Caller;
+use chronos_engine::http::{Caller, Limits};
 use chronos_engine::{Clock, Handler};
 
 use crate::report::Figure;
@@ -37,7 +37,12 @@ fn client() -> anyhow::Result<reqwest::Client> {
 
 /// What makes the requests of jobs that go anywhere.
 fn caller(clock: Arc<dyn Clock>) -> Arc<dyn Handler> {
-    Arc::new(Caller::new(clock, Reach::everything()))
+    limited_caller(clock, Limits::default())
+}
+
+/// The same, as many at once as these limits say.
+fn limited_caller(clock: Arc<dyn Clock>, limits: Limits) -> Arc<dyn Handler> {
+    Arc::new(Caller::with_limits(clock, Reach::everything(), limits))
 }
 
 /// The job of a number, which calls an endpoint.

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::ensure;
+use chronos_engine::http::Limits;
 
 use super::target::Endpoint;
-use super::{caller, calling, client, once};
+use super::{calling, client, limited_caller, once};
 use crate::disk;
 use crate::live;
 use crate::process::begin;
@@ -15,7 +16,7 @@ use crate::workload::{at, create};
 
 /// Requests that are made by each.
 const REQUESTS: usize = 30_000;
-/// Requests under way at once.
+/// Requests under way at once, of either.
 const AT_ONCE: usize = 64;
 
 pub(super) async fn measure() -> anyhow::Result<Vec<Figure>> {
@@ -62,6 +63,8 @@ async fn through_jobs(endpoint: &Endpoint) -> anyhow::Result<f64> {
     let store = disk::open(directory.path(), disk::retention())?;
     let specs = (0..REQUESTS).map(|number| calling(number, endpoint, once(at(1))));
     create(&*store, specs.collect::<anyhow::Result<Vec<_>>>()?).await?;
-    let took = live::make_all(store, at(1), REQUESTS, AT_ONCE, caller).await;
+    let limits = Limits { per_host: AT_ONCE, ..Limits::default() };
+    let called = |clock| limited_caller(clock, limits);
+    let took = live::make_all(store, at(1), REQUESTS, called).await;
     Ok(REQUESTS as f64 / took)
 }

@@ -181,6 +181,8 @@ impl From<Excess> for Problem {
             Of::Cron => field("schedule.expression"),
             Of::Interval => field("schedule.seconds"),
             Of::Payload => field("payload"),
+            Of::Concurrent => field("max_concurrent"),
+            Of::Queued => field("max_queued"),
             Of::Jobs => {
                 // Nobody knows when there will be room.
                 let full = Self::new(StatusCode::TOO_MANY_REQUESTS, problem);

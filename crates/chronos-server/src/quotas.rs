@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chronos_core::account::Role;
 use chronos_core::job::Target;
+use chronos_core::policy::OverlapPolicy;
 use chronos_core::schedule::Cadence;
 use chronos_core::store::{self, Creation, Done, Request, Store};
 use chronos_core::{Http, JobId, JobSpec, Timestamp};
@@ -23,6 +24,10 @@ pub struct Quotas {
     pub user_max_jobs: u64,
     /// The same for an admin.
     pub admin_max_jobs: u64,
+    /// Runs of one job of a user's that may be alive at once, waiting or under way; 0 for any number.
+    pub user_max_runs_per_job: u32,
+    /// The same for an admin.
+    pub admin_max_runs_per_job: u32,
     /// Bytes that the request of a job may send.
     pub max_payload_bytes: usize,
     /// Requests of one account in a second at this node, in the long run; 0 for any number.
@@ -36,6 +41,8 @@ impl Default for Quotas {
             admin_min_interval: Duration::from_secs(1),
             user_max_jobs: 10_000,
             admin_max_jobs: 0,
+            user_max_runs_per_job: 1_000,
+            admin_max_runs_per_job: 0,
             max_payload_bytes: Http::MAX_BODY,
             max_requests_per_second: 500,
         }
@@ -63,6 +70,10 @@ pub(crate) enum Of {
     Interval,
     /// Bytes.
     Payload,
+    /// Runs beside each other.
+    Concurrent,
+    /// Runs behind each other.
+    Queued,
     /// Jobs, until one goes.
     Jobs,
     /// Requests, for so long.
@@ -96,6 +107,9 @@ impl Quotas {
         if before.is_none_or(|before| !spec.schedule.is_like(&before.schedule)) {
             self.check_interval(caller.role, spec)?;
         }
+        if before.is_none_or(|before| before.overlap != spec.overlap) {
+            self.check_runs(caller.role, spec.overlap)?;
+        }
         let bytes = body(spec);
         if before.is_none_or(|before| body(before) != bytes) {
             self.check_payload(bytes.len())?;
@@ -121,6 +135,27 @@ impl Quotas {
             "slots {gap} s apart are closer than {quota} of {value} allows; use {value} s or more"
         );
         Err(Excess { quota, value, of, problem })
+    }
+
+    /// Refuses a job whose runs could pile up: beside its own bound there is only that on jobs.
+    fn check_runs(&self, role: Role, overlap: OverlapPolicy) -> Result<(), Excess> {
+        let (quota, most) = match role {
+            Role::Admin => ("admin_max_runs_per_job", self.admin_max_runs_per_job),
+            Role::User | Role::Viewer => ("user_max_runs_per_job", self.user_max_runs_per_job),
+        };
+        let (of, asked) = match overlap {
+            OverlapPolicy::Skip | OverlapPolicy::Replace => return Ok(()),
+            OverlapPolicy::Concurrent => (Of::Concurrent, None),
+            OverlapPolicy::ConcurrentUpTo(asked) => (Of::Concurrent, Some(asked.get())),
+            OverlapPolicy::Queue(asked) => (Of::Queued, Some(asked.get())),
+        };
+        if most == 0 || asked.is_some_and(|asked| asked <= most) {
+            return Ok(());
+        }
+        let asked = asked.map_or_else(|| "any number of".into(), |asked| asked.to_string());
+        let problem =
+            format!("{asked} runs are more than {quota} allows; use a number from 1 to {most}");
+        Err(Excess { quota, value: most.into(), of, problem })
     }
 
     fn check_payload(&self, bytes: usize) -> Result<(), Excess> {

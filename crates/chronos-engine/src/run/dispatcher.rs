@@ -42,7 +42,7 @@ impl Tick for Dispatcher {
         let claimed = shared.store.claim(&shared.config.worker, terms, room.left()).await?;
         let more = claimed.next.is_some_and(|next| next <= terms.now);
         shared.bells.claiming.store(more, Ordering::Relaxed);
-        self.starter.begin(claimed.claims, claimed_at, room).await?;
+        self.starter.begin(claimed.claims, claimed_at, room).await;
         Ok(claimed.next)
     }
 }

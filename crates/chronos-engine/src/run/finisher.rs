@@ -71,7 +71,7 @@ pub struct Finisher {
 
 /// Ends may wait for beginnings this long, and no more than this many.
 const PATIENCE: Duration = Duration::from_millis(100);
-const MOST_WAITING: usize = 8_192;
+const MOST_WAITING: usize = 16_384;
 
 impl Finisher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {

@@ -28,6 +28,7 @@ use chronos_core::{Execution, Http, JobSpec, Timestamp, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::clock::Clock;
@@ -124,7 +125,9 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) handlers: Arc<dyn Handlers>,
     pub(crate) observer: Arc<dyn Observer>,
-    pub(crate) roster: Roster,
+    pub(crate) roster: Arc<Roster>,
+    /// Runs that are about to begin, away from the loops that found them.
+    pub(crate) beginnings: TaskTracker,
     pub(crate) ended: Mutex<VecDeque<Ended>>,
     pub(crate) bells: Bells,
     /// The parent of every run's token.
@@ -143,7 +146,7 @@ impl Shared {
     }
 
     /// Room for a batch of runs, or for as many as may still begin.
-    fn room(&self) -> Room<'_> {
+    fn room(&self) -> Room {
         self.roster.room(self.config.batch, self.config.max_concurrency, &self.bells.claim)
     }
 }
@@ -197,8 +200,8 @@ impl Engine {
     ) -> Self {
         let bells = Bells::default();
         ring_on_wake(store.as_ref(), &bells);
-        let roster = Roster::default();
-        let ended = Mutex::default();
+        let (roster, ended) = (Arc::default(), Mutex::default());
+        let beginnings = TaskTracker::new();
         let shared = Arc::new(Shared {
             config,
             store,
@@ -206,6 +209,7 @@ impl Engine {
             handlers,
             observer,
             roster,
+            beginnings,
             ended,
             bells,
             runs,
@@ -249,6 +253,12 @@ impl Engine {
     pub async fn stop(mut self, grace: Duration) -> usize {
         self.intake.cancel();
         join(&mut self.intake_loops).await;
+        // What was claimed last is on the roster, or handed back, before anyone looks whether it is empty.
+        self.shared.beginnings.close();
+        let begun = tokio::time::timeout(LAST_TURN, self.shared.beginnings.wait());
+        if begun.await.is_err() {
+            warn!("Claims are left to their leases: the store does not answer");
+        }
         self.shared.runs.cancel();
         let idle = self.shared.roster.idle();
         let aborted = match tokio::time::timeout(grace, idle).await {

@@ -46,7 +46,7 @@ impl Tick for Planner {
         for (job, unreadable) in &fired.unreadable {
             error!(%job, error = %unreadable, "Job set aside: its record cannot be read");
         }
-        self.starter.begin(fired.claims, claimed_at, room).await?;
+        self.starter.begin(fired.claims, claimed_at, room).await;
         Ok(fired.next)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chronos_core::ExecutionId;
@@ -77,6 +77,8 @@ pub(crate) struct Roster {
     places: AtomicUsize,
     /// Whether someone found no room since the last time there was some.
     refused: AtomicBool,
+    /// Whether nothing may be added any more.
+    closed: AtomicBool,
     emptied: Notify,
 }
 
@@ -88,14 +90,14 @@ struct Part {
 
 /// Room on a roster for runs that may be claimed: held by one loop, so that two never fill it twice.
 /// What is left of it when it is dropped is anyone's again.
-pub(crate) struct Room<'a> {
-    roster: &'a Roster,
+pub(crate) struct Room {
+    roster: Arc<Roster>,
     left: usize,
     /// Rung when there is room again for whoever found none.
-    bell: &'a Notify,
+    bell: Arc<Notify>,
 }
 
-impl Room<'_> {
+impl Room {
     /// How many runs still fit.
     pub(crate) fn left(&self) -> usize {
         self.left
@@ -107,7 +109,7 @@ impl Room<'_> {
         runs: Vec<T>,
         mut enter: impl FnMut(T) -> (Entry, Option<Duration>),
     ) -> Vec<JobContext> {
-        let (count, roster) = (runs.len(), self.roster);
+        let (count, roster) = (runs.len(), &self.roster);
         let held = self.left.min(count);
         self.left -= held;
         roster.places.fetch_add(count - held, Ordering::SeqCst);
@@ -118,6 +120,9 @@ impl Room<'_> {
             let id = entry.context.hold().execution;
             launches.push(entry.context.clone());
             let mut part = roster.part(id);
+            if roster.closed.load(Ordering::SeqCst) {
+                return Vec::new();
+            }
             part.entries.insert(id, entry);
             if let Some(deadline) = deadline {
                 part.set_end(id, deadline, Ending::TimedOut);
@@ -127,7 +132,7 @@ impl Room<'_> {
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for Room {
     fn drop(&mut self) {
         if self.left == 0 {
             return;
@@ -183,14 +188,14 @@ impl Roster {
     }
 
     /// Room for up to `wanted` runs, of which `most` may be under way at once.
-    pub(crate) fn room<'a>(&'a self, wanted: usize, most: usize, bell: &'a Notify) -> Room<'a> {
+    pub(crate) fn room(self: &Arc<Self>, wanted: usize, most: usize, bell: &Arc<Notify>) -> Room {
         let mut left = self.reserve(wanted, most);
         if left == 0 {
             self.refused.store(true, Ordering::SeqCst);
             // Whoever made room just before did not know that someone wants it.
             left = self.reserve(wanted, most);
         }
-        Room { roster: self, left, bell }
+        Room { roster: self.clone(), left, bell: bell.clone() }
     }
 
     fn reserve(&self, wanted: usize, most: usize) -> usize {
@@ -308,7 +313,9 @@ impl Roster {
         }
     }
 
+    /// Aborts every run, also those that are about to be added.
     pub(crate) fn abort_all(&self) {
+        self.closed.store(true, Ordering::SeqCst);
         for entry in self.take_all() {
             entry.abort();
         }
@@ -351,7 +358,7 @@ mod tests {
 
     #[test]
     fn room_that_was_refused_is_offered_again_once_there_is_some() {
-        let (roster, bell) = (Roster::default(), Notify::new());
+        let (roster, bell) = (Arc::new(Roster::default()), Arc::new(Notify::new()));
         let first = roster.room(3, 4, &bell);
         let second = roster.room(3, 4, &bell);
         let third = roster.room(3, 4, &bell);

@@ -3,12 +3,13 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chronos_core::execution::Failure;
 use chronos_core::job::Target;
 use chronos_core::plan::Ending;
-use chronos_core::store::{self, Claim, Hold};
+use chronos_core::store::{Claim, Hold};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -18,6 +19,7 @@ use super::roster::{Entry, Room};
 use crate::handler::{Crew, Handler, JobContext};
 
 /// Begins runs on this engine, until it is told to stop.
+#[derive(Clone)]
 pub(super) struct Starter {
     pub(super) shared: Arc<Shared>,
     intake: CancellationToken,
@@ -30,14 +32,22 @@ impl Starter {
 
     /// Begins runs that were claimed then, in the room made for them; hands them back when it is too
     /// late. Left alone they would be reaped, so a hand-back that fails only costs time.
-    pub(super) async fn begin(
-        &self,
-        claims: Vec<Claim>,
-        claimed_at: Duration,
-        mut room: Room<'_>,
-    ) -> store::Result<()> {
+    pub(super) async fn begin(&self, claims: Vec<Claim>, claimed_at: Duration, room: Room) {
+        if claims.len() < FEW {
+            self.begin_here(claims, claimed_at, room).await;
+        } else {
+            // Beginning many is work for another thread, while this one fires what else is due.
+            let starter = self.clone();
+            self.shared.beginnings.spawn(async move {
+                starter.begin_here(claims, claimed_at, room).await;
+                starter.stay_awake().await;
+            });
+        }
+    }
+
+    async fn begin_here(&self, claims: Vec<Claim>, claimed_at: Duration, mut room: Room) {
         if claims.is_empty() {
-            return Ok(());
+            return;
         }
         if !self.may_begin(claimed_at) {
             return self.hand_back(&claims).await;
@@ -46,15 +56,20 @@ impl Starter {
         // They are on the roster before anyone may find it empty, and stop.
         let crew = Arc::new(self.shared.clone());
         let launches = room.fill(claims, |claim| enter(claim, claimed_at, &crew));
-        let shared = self.shared.clone();
-        if launches.len() < FEW {
-            launch(&shared, launches);
-        } else {
-            // Launching many is work for another thread, while this one fires what else is due.
-            tokio::spawn(async move { launch(&shared, launches) });
-        }
+        drop(room);
+        launch(&self.shared, launches);
         self.shared.bells.keep.notify_one();
-        Ok(())
+    }
+
+    /// Stays for a moment while more is being fired. A thread that goes to sleep is woken for the next
+    /// batch, often in the place of the one that fires, and each then waits for the other.
+    async fn stay_awake(&self) {
+        for _ in 0..AWAKE {
+            if !self.shared.bells.planning.load(Ordering::Relaxed) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Whether runs claimed then may still begin now: an answer may come after the lease it speaks
@@ -64,11 +79,13 @@ impl Starter {
         age < self.shared.fence() && !self.intake.is_cancelled()
     }
 
-    async fn hand_back(&self, claims: &[Claim]) -> store::Result<()> {
+    async fn hand_back(&self, claims: &[Claim]) {
         warn!(claims = claims.len(), "Claims handed back: it is too late to begin them");
         let holds: Vec<Hold> = claims.iter().map(|claim| claim.hold).collect();
         let shared = &self.shared;
-        shared.store.release(&holds, shared.clock.now()).await
+        if let Err(error) = shared.store.release(&holds, shared.clock.now()).await {
+            warn!(claims = claims.len(), %error, "Claims are left to their leases");
+        }
     }
 }
 
@@ -82,8 +99,11 @@ fn enter(claim: Claim, claimed_at: Duration, crew: &Arc<Crew>) -> (Entry, Option
     (Entry::new(context, claimed_at, begins), deadline)
 }
 
-/// Fewer runs than this are launched where they are claimed.
+/// Fewer runs than this begin where they are claimed.
 const FEW: usize = 8;
+
+/// Times that a thread looks around before it goes to sleep: a tenth of a millisecond or two.
+const AWAKE: u32 = 200;
 
 /// Gives each run that is still on the roster a task of its own.
 fn launch(shared: &Arc<Shared>, launches: Vec<JobContext>) {

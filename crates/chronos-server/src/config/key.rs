@@ -124,6 +124,12 @@ keys! {
     "admin_max_jobs" "CHRONOS_ADMIN_MAX_JOBS" "admin-max-jobs" "N" Number:
         "Jobs that an admin may have; 0 for any number",
         "a whole number from 0";
+    "user_max_runs_per_job" "CHRONOS_USER_MAX_RUNS_PER_JOB" "user-max-runs-per-job" "N" Number:
+        "Runs of a user's job that may be alive at once; 0 for any number",
+        "a whole number from 0 to 4294967295";
+    "admin_max_runs_per_job" "CHRONOS_ADMIN_MAX_RUNS_PER_JOB" "admin-max-runs-per-job" "N" Number:
+        "Runs of an admin's job that may be alive at once; 0 for any number",
+        "a whole number from 0 to 4294967295";
     "max_payload_bytes" "CHRONOS_MAX_PAYLOAD_BYTES" "max-payload-bytes" "BYTES" Number:
         "Bytes that the request of a job may send",
         "a whole number from 0 to 1048576";

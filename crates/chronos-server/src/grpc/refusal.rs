@@ -47,6 +47,8 @@ impl From<Excess> for Status {
             Of::Cron => "spec.schedule.cron.expression",
             Of::Interval => "spec.schedule.interval.seconds",
             Of::Payload => "spec.target.http.body",
+            Of::Concurrent => "spec.overlap_policy.concurrent.max_concurrent",
+            Of::Queued => "spec.overlap_policy.queue.max_queued",
             Of::Jobs | Of::Requests(_) => {
                 let details = ErrorDetails::with_quota_failure_violation(quota, &problem);
                 return Self::with_error_details(Code::ResourceExhausted, problem, details);

@@ -9,6 +9,7 @@ mod auth;
 mod client;
 mod cluster;
 mod config;
+mod contract;
 mod crash;
 mod daemon;
 mod describe;

@@ -65,6 +65,44 @@ async fn slots_of_a_users_job_keep_their_distance() {
 }
 
 #[tokio::test]
+async fn runs_of_a_users_job_do_not_pile_up() {
+    let (estate, ada, bob) = estate(|quotas| quotas.user_max_runs_per_job = 3).await;
+    let asked = [
+        (json!({"overlap_policy": "concurrent"}), "max_concurrent"),
+        (json!({"overlap_policy": "concurrent", "max_concurrent": 4}), "max_concurrent"),
+        (json!({"overlap_policy": "queue", "max_queued": 4}), "max_queued"),
+        (json!({"overlap_policy": "concurrent", "max_concurrent": 3}), ""),
+        (json!({"overlap_policy": "queue", "max_queued": 3}), ""),
+        (json!({"overlap_policy": "replace"}), ""),
+    ];
+    for (number, (overlap, field)) in asked.iter().enumerate() {
+        let mut job = hourly(&format!("job {number}"), "succeed");
+        job.as_object_mut().unwrap().extend(overlap.as_object().unwrap().clone());
+        let answer = bob.post("/jobs/recurring", &job).await;
+        if field.is_empty() {
+            answer.expect(201);
+        } else {
+            assert_eq!(quota(&answer), ("user_max_runs_per_job".into(), 3));
+            let (named, detail) = answer.refused(422);
+            assert_eq!(named, *field);
+            assert!(detail.contains("use a number from 1 to 3"), "{detail}");
+        }
+        ada.post("/jobs/recurring", &job).await.expect(201);
+    }
+    // However often someone asks, no more wait than the job's own bound admits.
+    let mut job = hourly("asked for often", "wait");
+    job["overlap_policy"] = json!("concurrent");
+    job["max_concurrent"] = json!(3);
+    let id = text(&bob.post("/jobs/recurring", &job).await.expect(201)["id"]).to_owned();
+    let path = format!("/jobs/{id}/run");
+    for _ in 0..3 {
+        bob.post(&path, &json!({})).await.expect(201);
+    }
+    bob.post(&path, &json!({})).await.refused(409);
+    estate.close().await;
+}
+
+#[tokio::test]
 async fn a_change_is_held_to_the_quotas_of_whoever_makes_it() {
     let (estate, ada, bob) = estate(|quotas| quotas.max_payload_bytes = 10).await;
     let job = bob.post("/jobs/recurring", &hourly("mine", "succeed")).await.expect(201);
