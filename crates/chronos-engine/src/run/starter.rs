@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chronos_core::execution::Failure;
@@ -38,10 +37,8 @@ impl Starter {
         } else {
             // Beginning many is work for another thread, while this one fires what else is due.
             let starter = self.clone();
-            self.shared.beginnings.spawn(async move {
-                starter.begin_here(claims, claimed_at, room).await;
-                starter.stay_awake().await;
-            });
+            let begun = async move { starter.begin_here(claims, claimed_at, room).await };
+            self.shared.beginnings.spawn(begun);
         }
     }
 
@@ -55,21 +52,12 @@ impl Starter {
         self.shared.tell_started(&claims);
         // They are on the roster before anyone may find it empty, and stop.
         let crew = Arc::new(self.shared.clone());
-        let launches = room.fill(claims, |claim| enter(claim, claimed_at, &crew));
+        // An answer may come long after its claim; the time that a run has begins with the run.
+        let begins = self.shared.clock.monotonic();
+        let launches = room.fill(claims, |claim| enter(claim, claimed_at, begins, &crew));
         drop(room);
         launch(&self.shared, launches);
         self.shared.bells.keep.notify_one();
-    }
-
-    /// Stays for a moment while more is being fired. A thread that goes to sleep is woken for the next
-    /// batch, often in the place of the one that fires, and each then waits for the other.
-    async fn stay_awake(&self) {
-        for _ in 0..AWAKE {
-            if !self.shared.bells.planning.load(Ordering::Relaxed) {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
     }
 
     /// Whether runs claimed then may still begin now: an answer may come after the lease it speaks
@@ -89,10 +77,13 @@ impl Starter {
     }
 }
 
-/// The roster's entry for a run that begins now, and until when it may go on.
-fn enter(claim: Claim, claimed_at: Duration, crew: &Arc<Crew>) -> (Entry, Option<Duration>) {
-    // An answer may come long after its claim; the time that a run has begins with the run.
-    let begins = crew.clock.monotonic();
+/// The roster's entry for a run that begins then, and until when it may go on.
+fn enter(
+    claim: Claim,
+    claimed_at: Duration,
+    begins: Duration,
+    crew: &Arc<Crew>,
+) -> (Entry, Option<Duration>) {
     let limit = claim.execution.limit(&claim.spec);
     let deadline = limit.map(|most| begins.saturating_add(most));
     let context = JobContext::new(claim, crew.clone());
@@ -101,9 +92,6 @@ fn enter(claim: Claim, claimed_at: Duration, crew: &Arc<Crew>) -> (Entry, Option
 
 /// Fewer runs than this begin where they are claimed.
 const FEW: usize = 8;
-
-/// Times that a thread looks around before it goes to sleep: a tenth of a millisecond or two.
-const AWAKE: u32 = 200;
 
 /// Gives each run that is still on the roster a task of its own.
 fn launch(shared: &Arc<Shared>, launches: Vec<JobContext>) {
