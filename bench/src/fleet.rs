@@ -76,7 +76,8 @@ impl Starts {
     /// which anyone ran.
     pub(crate) fn judge(&self) -> (Vec<f64>, usize, usize) {
         let slots = self.runs[0].len();
-        let ran = |slot: &usize| self.runs.iter().any(|job| job[*slot].load(Ordering::Relaxed) != 0);
+        let ran =
+            |slot: &usize| self.runs.iter().any(|job| job[*slot].load(Ordering::Relaxed) != 0);
         let first = (0..slots).find(ran).map_or(slots, |first| first + 1);
         let end = (first..slots).rev().find(ran).unwrap_or(first);
         let (mut lags, mut missed, mut doubled) = (Vec::new(), 0, 0);

@@ -39,7 +39,8 @@ impl Tick for Dispatcher {
         }
         let claimed_at = shared.clock.monotonic();
         let terms = Terms { now: shared.clock.now(), lease: shared.config.lease };
-        let claimed = shared.store.claim(&shared.config.worker, terms, room.left()).await?;
+        let claimed = shared.store.claim(&shared.config.worker, terms, room.left());
+        let claimed = super::ask(&shared.bells.claiming, claimed).await?;
         let more = claimed.next.is_some_and(|next| next <= terms.now);
         shared.bells.claiming.store(more, Ordering::Relaxed);
         self.starter.begin(claimed.claims, claimed_at, room).await;

@@ -18,6 +18,8 @@ mod turn;
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -168,6 +170,19 @@ pub(crate) struct Bells {
     pub(crate) claiming: AtomicBool,
     /// Set when someone asked a run to stop: the keeper must not wait for its next heartbeat.
     pub(crate) stop_asked: Arc<AtomicBool>,
+}
+
+/// Asks a store for beginnings. While it takes its time over them, there is time for ends.
+async fn ask<T>(beginning: &AtomicBool, asked: impl Future<Output = T>) -> T {
+    let mut asked = pin!(asked);
+    poll_fn(|context| {
+        let answer = asked.as_mut().poll(context);
+        if answer.is_pending() {
+            beginning.store(false, Ordering::Relaxed);
+        }
+        answer
+    })
+    .await
 }
 
 /// A running engine.

@@ -38,7 +38,8 @@ impl Tick for Planner {
         // What a node without workers fires is for others to claim.
         let taker = Some(&taker).filter(|_| config.roles.worker);
         let (now, claimed_at) = (shared.clock.now(), shared.clock.monotonic());
-        let fired = shared.store.fire_due(now, config.batch, taker).await?;
+        let fired = shared.store.fire_due(now, config.batch, taker);
+        let fired = super::ask(&shared.bells.planning, fired).await?;
         shared.observer.scanned(shared.clock.monotonic().saturating_sub(claimed_at));
         let more = fired.next.is_some_and(|next| next <= now);
         shared.bells.planning.store(more, Ordering::Relaxed);
