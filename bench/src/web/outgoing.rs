@@ -28,6 +28,7 @@ pub(super) async fn measure() -> anyhow::Result<Vec<Figure>> {
     let bare = bare(&client, &endpoint, REQUESTS).await?;
     through_jobs(&caller, &endpoint, REQUESTS / 10).await?;
     let ours = through_jobs(&caller, &endpoint, REQUESTS).await?;
+    eprintln!("{ours:.0} requests/s, {bare:.0} of the bare client");
     let (rate, at_least) = ("runs/s", Goal::AtLeast(0.4));
     Ok(vec![
         Figure::new("http jobs: bare client", bare, rate, Goal::None),
