@@ -90,7 +90,7 @@ impl EngineConfig {
             heartbeat: Duration::from_secs(5),
             lease_margin: Duration::from_secs(2),
             cancel_grace: Duration::from_secs(10),
-            batch: 256,
+            batch: 512,
             webhook: None,
         }
     }
