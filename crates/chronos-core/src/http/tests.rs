@@ -1,5 +1,7 @@
 //! What an http target refuses, and that nothing refused comes in by another way.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 
 use super::*;
@@ -207,6 +209,21 @@ fn a_signing_secret_holds_a_key_of_a_fair_length() {
         let text = text(good().signed_with(secret));
         assert!(text.starts_with("signing_secret is not accepted: "), "{text}");
         assert!(text.contains("24 to 64 random bytes"), "{text}");
+    }
+}
+
+#[test]
+fn a_signing_key_has_24_to_64_bytes_and_not_one_less_or_more() {
+    let secret = |length| format!("whsec_{}", STANDARD.encode(vec![7; length]));
+    for length in [24, 32, 64] {
+        assert_eq!(signing_keys(&secret(length)).unwrap()[0].len(), length);
+        assert!(good().signed_with(&secret(length)).is_ok(), "{length}");
+    }
+    for length in [0, 23, 65, 1_024] {
+        let text = text(good().signed_with(&secret(length)));
+        assert!(text.contains(&format!("its key has {length} bytes")), "{text}");
+        let beside = good().signed_with(&format!("{} {}", secret(24), secret(length)));
+        assert_eq!(refused_field(beside), "signing_secret", "{length}");
     }
 }
 

@@ -65,8 +65,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// sooner than `Retry-After` says; any other status that the target does not expect is final. When
 /// the run's token is cancelled, the connection is dropped at once.
 ///
-/// The log of each run tells where its request went: the address, the digest of the URL, and whose job
-/// it is.
+/// The log of each run tells where its request went, or would have gone if that were within reach: the
+/// address, the digest of the URL, and whose job it is.
 #[derive(Clone, Debug)]
 pub struct Caller(Arc<Inner>);
 
@@ -147,7 +147,10 @@ impl Inner {
     }
 
     async fn call(&self, http: &Http, context: &JobContext) -> Result<(), Failure> {
-        let refused = |refused: OutOfReach| Failure::permanent(&refused.to_string());
+        let refused = |refused: OutOfReach| {
+            trail::record_refusal(context, http.url());
+            Failure::permanent(&refused.to_string())
+        };
         let trail = Trail::to(http.url(), &self.reach).map_err(refused)?;
         let client = self.client(http.connect_timeout().unwrap_or(CONNECT_TIMEOUT))?;
         let owner = &context.spec().owner;

@@ -2,12 +2,13 @@
 //! record of its run.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chronos_core::http::{OutOfReach, Reach};
 use reqwest::Url;
 use ring::digest::{SHA256, digest};
 
+use super::rooms::host_of;
 use crate::handler::JobContext;
 
 tokio::task_local! {
@@ -19,8 +20,16 @@ tokio::task_local! {
 #[derive(Debug)]
 pub(super) struct Trail {
     port: u16,
-    /// The addresses that it may be sent to.
-    found: Mutex<Vec<SocketAddr>>,
+    led: Mutex<Led>,
+}
+
+/// How far a trail leads.
+#[derive(Debug)]
+enum Led {
+    /// To the addresses that the request may be sent to; there may be none.
+    To(Vec<SocketAddr>),
+    /// Out of reach.
+    Astray,
 }
 
 impl Trail {
@@ -35,7 +44,7 @@ impl Trail {
             spare_machine(reach, host, address, port)?;
         }
         let found = address.map(|address| SocketAddr::new(address, port));
-        Ok(Arc::new(Self { port, found: Mutex::new(found.into_iter().collect()) }))
+        Ok(Arc::new(Self { port, led: Mutex::new(Led::To(found.into_iter().collect())) }))
     }
 
     /// Makes a request on this trail.
@@ -55,28 +64,48 @@ impl Trail {
     /// Notes the addresses that the host was found at.
     pub(super) fn lead(&self, found: &[SocketAddr]) {
         let found = found.iter().map(|address| SocketAddr::new(address.ip(), self.port));
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found.collect();
+        *self.led() = Led::To(found.collect());
+    }
+
+    /// Notes that the host was found out of reach.
+    pub(super) fn lead_astray(&self) {
+        *self.led() = Led::Astray;
+    }
+
+    fn led(&self) -> MutexGuard<'_, Led> {
+        self.led.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records where a run's request went: to the address that answered, or else to those that were
-    /// tried. Of the URL, which may hold secrets, it tells the digest.
+    /// tried.
     pub(super) fn record(&self, context: &JobContext, url: &Url, answered: Option<SocketAddr>) {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut went: Vec<String> = match answered {
-            Some(address) => vec![address.to_string()],
-            None => found.iter().map(ToString::to_string).collect(),
+        let text = |addresses: &[SocketAddr]| {
+            addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
         };
-        if went.is_empty() {
-            went.push("nothing".into());
+        match (answered, &*self.led()) {
+            (Some(address), _) => note(context, url, "called", &text(&[address])),
+            (None, Led::Astray) => record_refusal(context, url),
+            (None, Led::To(found)) if found.is_empty() => note(context, url, "called", "nothing"),
+            (None, Led::To(found)) => note(context, url, "called", &text(found)),
         }
-        let digest = digest(&SHA256, url.as_str().as_bytes());
-        let digest = digest.as_ref().first_chunk().copied().map_or(0, u128::from_be_bytes);
-        let owner = match &*context.spec().owner {
-            "" => String::new(),
-            owner => format!(" for {owner}"),
-        };
-        context.log(format!("called {}{owner}, url sha256 {digest:032x}", went.join(", ")));
     }
+}
+
+/// Records where a run's request would have gone, as its URL says: what a name means behind a firewall
+/// is not told to whoever made the job.
+pub(super) fn record_refusal(context: &JobContext, url: &Url) {
+    note(context, url, "refused", &host_of(url));
+}
+
+/// Notes what became of a run's request. Of the URL, which may hold secrets, it tells the digest.
+fn note(context: &JobContext, url: &Url, what: &str, place: &str) {
+    let digest = digest(&SHA256, url.as_str().as_bytes());
+    let digest = digest.as_ref().first_chunk().copied().map_or(0, u128::from_be_bytes);
+    let owner = match &*context.spec().owner {
+        "" => String::new(),
+        owner => format!(" for {owner}"),
+    };
+    context.log(format!("{what} {place}{owner}, url sha256 {digest:032x}"));
 }
 
 /// Refuses an address out of reach, also where what listens there listens at every address of this

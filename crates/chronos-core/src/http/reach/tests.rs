@@ -1,5 +1,7 @@
 //! Claims about which addresses are within reach.
 
+mod names;
+
 use super::*;
 
 fn reach(rules: &[&str]) -> Reach {
@@ -33,6 +35,8 @@ fn every_spelling_of_this_machine_is_out_of_reach() {
         "[2002:7f00:1::]",
         "localhost",
         "LOCALHOST.",
+        "ｌｏｃａｌｈｏｓｔ",
+        "loc\u{ad}alhost",
         "api.localhost",
     ] {
         assert!(!admits(&public, &format!("http://{host}/")), "{host}");
@@ -102,6 +106,46 @@ fn what_is_public_is_within_reach() {
 }
 
 #[test]
+fn ranges_that_are_not_public_end_exactly_where_they_should() {
+    let public = reach(&[]);
+    for (first, last, beside) in [
+        ("0.0.0.0", "0.255.255.255", vec!["1.0.0.0"]),
+        ("10.0.0.0", "10.255.255.255", vec!["9.255.255.255", "11.0.0.0"]),
+        ("100.64.0.0", "100.127.255.255", vec!["100.63.255.255", "100.128.0.0"]),
+        ("127.0.0.0", "127.255.255.255", vec!["126.255.255.255", "128.0.0.0"]),
+        ("169.254.0.0", "169.254.255.255", vec!["169.253.255.255", "169.255.0.0"]),
+        ("172.16.0.0", "172.31.255.255", vec!["172.15.255.255", "172.32.0.0"]),
+        ("192.0.0.0", "192.0.0.255", vec!["191.255.255.255", "192.0.1.0"]),
+        ("192.0.2.0", "192.0.2.255", vec!["192.0.1.255", "192.0.3.0"]),
+        ("192.88.99.0", "192.88.99.255", vec!["192.88.98.255", "192.88.100.0"]),
+        ("192.168.0.0", "192.168.255.255", vec!["192.167.255.255", "192.169.0.0"]),
+        ("198.18.0.0", "198.19.255.255", vec!["198.17.255.255", "198.20.0.0"]),
+        ("198.51.100.0", "198.51.100.255", vec!["198.51.99.255", "198.51.101.0"]),
+        ("203.0.113.0", "203.0.113.255", vec!["203.0.112.255", "203.0.114.0"]),
+        ("224.0.0.0", "255.255.255.255", vec!["223.255.255.255"]),
+        // What lies beside these was never given to anyone, so it is not asked about.
+        ("::", "::ffff:ffff", vec![]),
+        ("64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff", vec![]),
+        ("100::", "100::ffff:ffff:ffff:ffff", vec![]),
+        ("2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff", vec!["2001:200::"]),
+        (
+            "2001:db8::",
+            "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
+            vec!["2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::"],
+        ),
+        ("fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", vec![]),
+        ("fe80::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", vec![]),
+        ("ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", vec![]),
+    ] {
+        let check = |text: &str| public.check("host", text.parse().unwrap(), 80);
+        assert!(check(first).is_err() && check(last).is_err(), "{first} to {last}");
+        for address in beside {
+            assert!(check(address).is_ok(), "{address} beside {first} to {last}");
+        }
+    }
+}
+
+#[test]
 fn an_operator_may_allow_hosts_and_networks() {
     let some = reach(&["10.0.0.0/8", "192.168.7.9", "Billing.Internal.", "fd12::/16"]);
     assert!(admits(&some, "http://10.200.0.1/") && admits(&some, "http://[::ffff:10.0.0.1]/"));
@@ -143,6 +187,38 @@ fn credentials_of_the_cloud_are_given_out_only_by_name() {
     assert!(admits(&reach(&["169.254.169.254"]), name));
     assert!(!admits(&reach(&["::/0"]), "http://[fd00:ec2::254]/"));
     assert!(admits(&Reach::everything(), metadata), "a program knows what it does");
+}
+
+#[test]
+fn no_network_is_wide_enough_to_hold_a_metadata_service() {
+    let everywhere = ["0.0.0.0/0", "::/0"];
+    for (address, network) in [
+        ("169.254.169.254", "169.254.169.254/31"),
+        ("169.254.170.2", "169.254.0.0/16"),
+        ("100.100.100.200", "100.64.0.0/10"),
+        ("192.0.0.192", "192.0.0.0/24"),
+        ("fd00:ec2::254", "fd00:ec2::/32"),
+    ] {
+        let ip: IpAddr = address.parse().unwrap();
+        let host = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
+        let url = format!("http://{host}/latest/meta-data");
+        for rules in [&everywhere[..], &[network], &["credentials.internal"]] {
+            let some = reach(rules);
+            assert!(!admits(&some, &url), "{address} within {rules:?}");
+            let by_name = some.check("credentials.internal", ip, 80);
+            assert!(by_name.is_err(), "{address} by a name within {rules:?}");
+        }
+        let listed = reach(&[address]);
+        assert!(admits(&listed, &url), "{address} itself");
+        assert!(listed.check("credentials.internal", ip, 80).is_ok(), "{address} by a name");
+    }
+    for name in
+        ["metadata.google.internal", "METADATA.google.internal.", "ｍetadata.google.internal"]
+    {
+        let url = format!("http://{name}/computeMetadata/v1/");
+        assert!(!admits(&reach(&everywhere), &url), "{name}");
+        assert!(admits(&reach(&["169.254.169.254"]), &url), "{name}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Ten years of missed slots cost no more than a few thousand rows.
+//! Ten years of missed slots cost no more than a few thousand rows, and those before a job was made nothing.
 
 use super::*;
 
@@ -45,6 +45,40 @@ fn a_backlog_of_ten_years_is_a_thousand_rows_and_one_range() {
             assert_eq!(planned.decisions.len(), planned.executions.len() + expected_ranges);
         }
     }
+}
+
+#[test]
+fn a_job_that_began_years_before_it_was_made_has_nothing_to_catch_up() {
+    let [cron, interval] = every_second();
+    let delay = Schedule::fixed_delay(Duration::from_secs(1), at("09:00:00")).unwrap();
+    for schedule in [cron, interval, delay] {
+        let schedule = schedule.starting_at(at("09:00:00").before(TEN_YEARS / 2)).unwrap();
+        for catch_up in [
+            CatchUpPolicy::Skip,
+            CatchUpPolicy::RunOnce,
+            CatchUpPolicy::RunAllCapped(few(CatchUpPolicy::MAX_CAP)),
+        ] {
+            let mut desk = Desk::new(schedule.clone()).catch_up(catch_up);
+            let made = desk.plan("09:00:00");
+            assert_eq!((made.executions, made.decisions), (vec![], vec![]), "{catch_up:?}");
+            assert_eq!(desk.next().unwrap(), "09:00:01");
+            let first = desk.plan("09:00:01");
+            assert_eq!(rows(&first), ["09:00:01 queued"], "{catch_up:?}");
+            assert_eq!(first.decisions.len(), 1, "{catch_up:?}");
+            assert_eq!((first.standing.tally.fired, first.standing.tally.skipped), (1, 0));
+        }
+    }
+}
+
+#[test]
+fn a_job_whose_start_is_moved_years_back_has_nothing_to_catch_up() {
+    let all = CatchUpPolicy::RunAllCapped(few(CatchUpPolicy::MAX_CAP));
+    let mut desk = Desk::new(once("12:00:00")).catch_up(all);
+    let [cron, _] = every_second();
+    let schedule = cron.starting_at(at("09:00:00").before(TEN_YEARS / 2)).unwrap();
+    let moved = desk.edit("09:30:00", |spec| spec.schedule = schedule).unwrap();
+    assert_eq!(moved.executions, vec![]);
+    assert_eq!(rows(&desk.plan("09:30:01")), ["09:30:01 queued"]);
 }
 
 #[test]

@@ -73,13 +73,27 @@ async fn an_endpoint_that_asks_for_patience_gets_it() {
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
+    let inside = Server::answering(Answer::ok("inside")).await;
+    let (absolute, relative) = (inside.url("/"), format!("//{}/", inside.address));
     for status in [301, 302, 303, 307, 308] {
-        let server = Server::answering(Answer::status(status, "location: /elsewhere\r\n")).await;
-        let execution = Lab::calling(to(&server)).await.run_once().await;
-        let text = lasting(&execution);
-        assert!(text.ends_with("redirects are not followed"), "{text}");
-        assert_eq!(server.seen().requests.len(), 1);
+        for location in [
+            "/elsewhere",
+            &absolute,
+            &relative,
+            "http://169.254.169.254/latest/meta-data/",
+            "file:///etc/passwd",
+            "gopher://127.0.0.1:6379/_FLUSHALL",
+        ] {
+            let lines = format!("location: {location}\r\n");
+            let server = Server::answering(Answer::status(status, &lines)).await;
+            let execution = Lab::calling(to(&server)).await.run_once().await;
+            let text = lasting(&execution);
+            assert!(text.ends_with("redirects are not followed"), "{location}: {text}");
+            assert_eq!(response_of(&execution).status, status, "{location}");
+            assert_eq!(server.seen().requests.len(), 1, "{location}");
+        }
     }
+    assert_eq!(inside.seen().requests.len(), 0);
 }
 
 #[tokio::test]

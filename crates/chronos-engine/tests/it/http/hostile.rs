@@ -7,10 +7,10 @@ use chronos_engine::{Execution, Http};
 
 use super::environment::is_within;
 use super::server::{Answer, Server};
-use super::{LONG, Lab, passing, response_of};
+use super::{LONG, Lab, bombs, passing, response_of};
 
 /// Far less than a flood brings, and more than the buffers of two sockets hold.
-const FEW: usize = 16 << 20;
+pub(super) const FEW: usize = 16 << 20;
 
 async fn called(server: &Server, timeout: Duration) -> Execution {
     let request = Http::new(&server.url("/")).unwrap().with_timeout(timeout).unwrap();
@@ -74,43 +74,25 @@ async fn what_comes_after_the_body_is_not_read_as_the_next_answer() {
 
 #[tokio::test]
 async fn a_small_body_that_unpacks_to_a_large_one_stays_small() {
-    let bomb = bomb(30_000);
-    assert!(bomb.len() < Response::MAX_BODY);
-    let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
-        bomb.len()
-    );
-    let server = Server::answering(Answer::Bytes([head.as_bytes(), &bomb].concat())).await;
-    let execution = called(&server, LONG).await;
-    let response = response_of(&execution);
-    assert_eq!((response.body.as_ref(), response.truncated), (&*bomb, false));
-    assert!(server.seen().requests[0].all("accept-encoding").is_empty());
-}
-
-/// A gzip file of 258 zero bytes for each of so many 13 bits: a literal, then copies of it.
-fn bomb(copies: usize) -> Vec<u8> {
-    // Codes of RFC 1951 come with their first bit first.
-    let mut bits = vec![true, true, false];
-    bits.extend([false, false, true, true, false, false, false, false]);
-    let longest = [true, true, false, false, false, true, false, true];
-    let nearest = [false; 5];
-    for _ in 0..copies {
-        bits.extend(longest);
-        bits.extend(nearest);
+    for (packed, bomb) in [
+        ("gzip", bombs::gzip()),
+        ("gzip, gzip", bombs::gzip_within_gzip()),
+        ("br", bombs::brotli()),
+        ("zstd", bombs::zstd()),
+    ] {
+        assert!(bomb.len() < Response::MAX_BODY, "{packed}");
+        let lines = format!("content-encoding: {packed}\r\ncontent-length: {}", bomb.len());
+        let head = format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\n");
+        let server = Server::answering(Answer::Bytes([head.as_bytes(), &bomb].concat())).await;
+        let execution = called(&server, LONG).await;
+        let response = response_of(&execution);
+        assert_eq!((response.body.as_ref(), response.truncated), (&*bomb, false), "{packed}");
+        assert!(server.seen().requests[0].all("accept-encoding").is_empty());
     }
-    bits.extend([false; 7]);
-    let packed = bits.chunks(8).map(|bits| {
-        bits.iter().enumerate().fold(0, |byte, (place, bit)| byte | (u8::from(*bit) << place))
-    });
-    let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-    file.extend(packed);
-    // The checksum is wrong: whoever unpacks finds that out at the end.
-    file.extend([0; 8]);
-    file
 }
 
 /// Kilobytes that this process has in memory.
-fn resident() -> u64 {
+pub(super) fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()

@@ -39,17 +39,21 @@ impl Observer for Nobody {
 }
 
 /// An engine that calls endpoints within these limits, and the store of its jobs.
-struct Lab {
+pub(super) struct Lab {
     clock: Arc<dyn Clock>,
-    store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Store>,
     engine: Engine,
 }
 
 impl Lab {
     fn within(limits: Limits) -> Self {
+        Self::reaching(Reach::everything(), limits)
+    }
+
+    pub(super) fn reaching(reach: Reach, limits: Limits) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let store: Arc<dyn Store> = Arc::new(EmbeddedStore::memory(Retention::default()).unwrap());
-        let caller = Caller::with_limits(clock.clone(), Reach::everything(), limits);
+        let caller = Caller::with_limits(clock.clone(), reach, limits);
         let engine = Engine::start(
             EngineConfig::new(WorkerId::new("worker")),
             store.clone(),
@@ -63,15 +67,16 @@ impl Lab {
 
     /// Runs a job of this owner five times at once.
     async fn run_five(&self, number: u8, owner: &str, server: &Server) -> JobId {
-        self.run(5, number, owner, server).await
+        self.run(5, number, owner, &server.url("/")).await
     }
 
-    async fn run(&self, times: usize, number: u8, owner: &str, server: &Server) -> JobId {
+    /// Runs a job of this owner that calls this URL so many times at once.
+    pub(super) async fn run(&self, times: usize, number: u8, owner: &str, url: &str) -> JobId {
         let now = self.clock.now();
         let id = JobId::new(now, [number; 10]);
         let schedule = Schedule::interval(Duration::from_hours(24), now).unwrap();
         let mut spec = JobSpec::new(id, &number.to_string(), schedule, now)
-            .with_target(Http::new(&server.url("/")).unwrap());
+            .with_target(Http::new(url).unwrap());
         spec.overlap = OverlapPolicy::Concurrent;
         spec.owner = owner.into();
         self.store.create_job(spec, now).await.unwrap();
@@ -134,7 +139,7 @@ async fn connections_that_were_in_use_at_once_are_kept_for_later() {
     let server = Server::in_waves(AT_ONCE).await;
     let lab = Lab::within(Limits { per_host: AT_ONCE, ..Limits::default() });
     for wave in 1..=2 {
-        lab.run(AT_ONCE, wave, "", &server).await;
+        lab.run(AT_ONCE, wave, "", &server.url("/")).await;
         let over = async {
             while server.seen().requests.len() < AT_ONCE * usize::from(wave)
                 || lab.engine.running() > 0

@@ -6,7 +6,9 @@
 )]
 
 mod answers;
+mod bombs;
 mod environment;
+mod floods;
 mod hostile;
 mod limits;
 mod notices;

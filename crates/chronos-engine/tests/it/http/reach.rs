@@ -1,10 +1,12 @@
 //! Reach: a scheduler connects to nothing that its operator keeps out of reach.
 
 use chronos_core::http::{Denied, Reach, Rule};
+use chronos_engine::http::Limits;
 use chronos_engine::{Http, SchedulerConfig, SchedulerService};
 
+use super::limits::Lab as Engines;
 use super::server::{Answer, Server};
-use super::{Lab, lasting, seldom};
+use super::{LONG, Lab, lasting, seldom};
 
 async fn calling(url: &str, rules: &[&str]) -> Lab {
     let rules = rules.iter().map(|rule| rule.parse::<Rule>().unwrap());
@@ -86,11 +88,55 @@ async fn a_run_records_where_its_request_went() {
     ] {
         let run = Lab::calling(Http::new(&url).unwrap()).await.run_once().await;
         let log = run.run().and_then(|run| run.log.clone()).unwrap();
-        let digest = ring::digest::digest(&ring::digest::SHA256, url.as_bytes());
-        let digest = digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}"));
-        let digest: String = digest.collect();
         assert!(log.starts_with("called ") && log.contains(&address.to_string()), "{url}: {log}");
-        assert!(log.ends_with(&format!(", url sha256 {digest}\n")), "{url}: {log}");
+        assert!(log.ends_with(&format!(", url sha256 {}\n", digest(&url))), "{url}: {log}");
         assert!(!log.contains("hunter2"), "{log}");
     }
+}
+
+/// The first half of the URL's digest, in hexadecimal.
+fn digest(url: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, url.as_bytes());
+    let half = digest.as_ref().first_chunk().copied().map(u128::from_be_bytes).unwrap();
+    format!("{half:032x}")
+}
+
+#[tokio::test]
+async fn a_run_whose_request_is_refused_records_where_it_would_have_gone() {
+    let server = Server::answering(Answer::ok("")).await;
+    let port = server.address.port();
+    let public = || Reach::public([]);
+    let without = |what: &str| Reach::everything().without([what.parse().unwrap()]);
+    let others = || without(&format!("[::1]:{port}")).without(Denied::listener(server.address));
+    for (host, reach) in [
+        // Refused by what the URL says, and by what its name turns out to mean.
+        ("127.0.0.1", public()),
+        ("[::1]", public()),
+        ("10.1.2.3", public()),
+        ("localhost", public()),
+        ("metadata.google.internal", public()),
+        ("denied.example", without("denied.example")),
+        ("127.0.0.1", others()),
+        ("localhost", others()),
+    ] {
+        let lab = Engines::reaching(reach, Limits::default());
+        let url = format!("http://{host}:{port}/hook?token=hunter2");
+        let job = lab.run(1, 1, "bob", &url).await;
+        let over = async {
+            loop {
+                let mut runs = lab.store.executions(job, None, 10).await.unwrap();
+                if runs.iter().all(|run| !run.is_live()) {
+                    break runs.remove(0);
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let run = tokio::time::timeout(LONG, over).await.unwrap();
+        let why = lasting(&run);
+        assert!(why.contains("nobody allowed it") || why.contains("denied here"), "{url}: {why}");
+        let log = run.run().and_then(|run| run.log.clone()).unwrap();
+        let expected = format!("refused {host}:{port} for bob, url sha256 {}\n", digest(&url));
+        assert_eq!(*log, *expected, "{url}");
+    }
+    assert_eq!(server.seen().requests.len(), 0);
 }

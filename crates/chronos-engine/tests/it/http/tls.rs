@@ -31,14 +31,7 @@ struct Endpoint {
 
 impl Endpoint {
     async fn showing(directory: &Path, name: &str) -> Self {
-        let file = |end: &str| directory.join(format!("{name}.{end}"));
-        let chain = vec![CertificateDer::from_pem_file(file("crt")).unwrap()];
-        let key = PrivateKeyDer::from_pem_file(file("key")).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider);
-        let config = config.with_safe_default_protocol_versions().unwrap();
-        let config = config.with_no_client_auth().with_single_cert(chain, key).unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let acceptor = acceptor(directory, name, &[]);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(AtomicUsize::new(0));
@@ -55,6 +48,36 @@ impl Endpoint {
         });
         Self { address, asked }
     }
+}
+
+/// Shows the certificate of this name, and speaks these protocols.
+pub(super) fn acceptor(directory: &Path, name: &str, protocols: &[&str]) -> TlsAcceptor {
+    let file = |end: &str| directory.join(format!("{name}.{end}"));
+    let chain = vec![CertificateDer::from_pem_file(file("crt")).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(file("key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider);
+    let config = config.with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_no_client_auth().with_single_cert(chain, key).unwrap();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Runs the test of this name again in a process that trusts what our authority has issued; says where
+/// the certificates are if this is it.
+pub(super) fn certificates_within(test: &str) -> Option<PathBuf> {
+    if let Some(certificates) = std::env::var_os(DIRECTORY) {
+        return Some(certificates.into());
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let trusted = issue(directory.path());
+    let variables = [
+        ("SSL_CERT_FILE", trusted.to_str().unwrap()),
+        ("SSL_CERT_DIR", "/nonexistent"),
+        (DIRECTORY, directory.path().to_str().unwrap()),
+    ];
+    assert!(!is_within(test, &variables));
+    None
 }
 
 /// Writes certificates: one that is fine, and one for each way in which one is not.
@@ -98,18 +121,9 @@ fn url(address: SocketAddr) -> String {
 
 #[tokio::test]
 async fn an_endpoint_that_cannot_show_who_it_is_gets_no_request_and_the_run_says_why() {
-    let directory = tempfile::tempdir().unwrap();
-    let certificates = std::env::var_os(DIRECTORY).map(PathBuf::from);
-    let Some(certificates) = certificates else {
-        let trusted = issue(directory.path());
-        let variables = [
-            ("SSL_CERT_FILE", trusted.to_str().unwrap()),
-            ("SSL_CERT_DIR", "/nonexistent"),
-            (DIRECTORY, directory.path().to_str().unwrap()),
-        ];
-        let test = "http::tls::\
-                    an_endpoint_that_cannot_show_who_it_is_gets_no_request_and_the_run_says_why";
-        assert!(!is_within(test, &variables));
+    let test = "http::tls::\
+                an_endpoint_that_cannot_show_who_it_is_gets_no_request_and_the_run_says_why";
+    let Some(certificates) = certificates_within(test) else {
         return;
     };
     let good = Endpoint::showing(&certificates, "good").await;

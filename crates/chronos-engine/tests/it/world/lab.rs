@@ -101,6 +101,27 @@ impl Lab {
         self.store.create_job(spec, self.now()).await.unwrap()
     }
 
+    /// Adds so many jobs that call one handler, each made what it is by its number.
+    pub(super) async fn herd<Shape>(
+        &self,
+        size: u16,
+        make: impl Fn(u16, &mut JobSpec),
+        handler: impl IntoHandler<Shape>,
+    ) -> Vec<Job> {
+        self.shelve("herd", handler.into_handler());
+        let mut jobs = Vec::new();
+        for number in 0..size {
+            let mut chance = [0; 10];
+            chance[..2].copy_from_slice(&number.to_be_bytes());
+            let (id, name) = (JobId::new(self.now(), chance), format!("herd {number}"));
+            let mut spec = JobSpec::new(id, &name, self.every(60), self.now());
+            spec.target = Target::Handler { name: "herd".into() };
+            make(number, &mut spec);
+            jobs.push(self.store.create_job(spec, self.now()).await.unwrap());
+        }
+        jobs
+    }
+
     fn shelve(&self, name: &str, handler: Arc<dyn Handler>) -> JobId {
         let mut handlers = self.handlers.lock().unwrap();
         let number = u8::try_from(handlers.len()).unwrap();

@@ -76,6 +76,8 @@ pub(super) struct Inner {
     /// When the wall clock last jumped forward.
     pub(super) jumped: Option<Duration>,
     pub(super) lease: Duration,
+    /// The most jobs that were planned in one step.
+    pub(super) most_planned: usize,
     running: BTreeMap<ExecutionId, (WorkerId, Token, JobId)>,
     fired: BTreeSet<ExecutionId>,
     claimed: BTreeSet<ExecutionId>,
@@ -126,6 +128,7 @@ impl Inner {
     }
 
     pub(super) fn fired(&mut self, fired: &Fired, now: Timestamp, limit: usize) {
+        self.most_planned = self.most_planned.max(fired.planned.len());
         let rows: usize = fired.planned.iter().map(|planned| planned.plan.executions.len()).sum();
         self.require(fired.planned.len() <= limit && rows <= MOST_ROWS, || {
             format!("I12: {} plans, {rows} rows in one step", fired.planned.len())

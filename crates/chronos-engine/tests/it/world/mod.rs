@@ -10,6 +10,7 @@ mod actors;
 mod checker;
 mod claims;
 mod faults;
+mod herds;
 mod lab;
 mod ledger;
 mod liveness;
