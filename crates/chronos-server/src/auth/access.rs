@@ -117,3 +117,10 @@ pub(super) fn refusal(caller: &Caller, access: Access) -> Option<String> {
     };
     missing.map(|scope| format!("the API key lacks the scope {scope}"))
 }
+
+impl Caller {
+    /// Whether it may do it.
+    pub(crate) fn may(&self, access: Access) -> bool {
+        refusal(self, access).is_none()
+    }
+}

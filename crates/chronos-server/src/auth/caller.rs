@@ -64,6 +64,15 @@ impl Caller {
         self.sees_all() || spec.owner == self.owner
     }
 
+    /// Whether it is told where a job calls letter by letter. Whoever sees the jobs of others without
+    /// having a say in them is not told the queries of URLs, which often hold tokens.
+    pub(crate) fn sees_queries(&self, spec: &JobSpec) -> bool {
+        match self.role {
+            Role::Admin => true,
+            Role::User | Role::Viewer => spec.owner == self.owner,
+        }
+    }
+
     /// Who it is, from this address, to whoever records what it does.
     pub(crate) fn act(&self, Peer(from): Peer) -> Actor {
         Actor { by: self.id(), from }

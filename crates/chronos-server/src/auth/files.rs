@@ -85,8 +85,8 @@ pub(crate) fn read_local(directory: &Path, port: u16) -> Option<String> {
     (address.port() == port && token.starts_with(secret::LOCAL)).then(|| token.trim().into())
 }
 
-/// The text of a file that nobody else may read.
-fn read(path: &Path) -> io::Result<String> {
+/// The text of a file that nobody else may read; refused if others may.
+pub(crate) fn read(path: &Path) -> io::Result<String> {
     let file = File::open(path)?;
     let about = file.metadata()?;
     let mode = about.permissions().mode() & 0o777;

@@ -11,26 +11,42 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// Guesses at one name from one address.
-const OF_BOTH: (u32, Duration) = (10, Duration::from_mins(15));
-/// Guesses at one name from anywhere: more, so that nobody is shut out by a single stranger.
-const OF_NAME: (u32, Duration) = (100, Duration::from_hours(1));
-/// Attempts of any kind from one address.
-const OF_ADDRESS: (u32, Duration) = (300, Duration::from_mins(5));
-
-/// By what a login is counted: first what a success makes forgotten, then the address.
-pub(super) fn login(name: &str, Peer(address): Peer) -> [Subject; 3] {
-    let network = network(address);
-    [
-        subject("both", &[name.as_bytes(), &network], OF_BOTH),
-        subject("name", &[name.as_bytes()], OF_NAME),
-        subject("address", &[&network], OF_ADDRESS),
-    ]
+/// How many attempts to get in are let through, and in which time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempts {
+    /// Guesses at one name from one address.
+    pub of_both: (u32, Duration),
+    /// Guesses at one name from anywhere: more, so that nobody is shut out by a single stranger.
+    pub of_name: (u32, Duration),
+    /// Attempts of any kind from one address.
+    pub of_address: (u32, Duration),
 }
 
-/// By what anything else is counted that costs work or may be guessed.
-pub(super) fn address(Peer(address): Peer) -> [Subject; 1] {
-    [subject("address", &[&network(address)], OF_ADDRESS)]
+impl Default for Attempts {
+    fn default() -> Self {
+        Self {
+            of_both: (10, Duration::from_mins(15)),
+            of_name: (100, Duration::from_hours(1)),
+            of_address: (300, Duration::from_mins(5)),
+        }
+    }
+}
+
+impl Attempts {
+    /// By what a login is counted: first what a success makes forgotten, then the address.
+    pub(super) fn login(&self, name: &str, Peer(address): Peer) -> [Subject; 3] {
+        let network = network(address);
+        [
+            subject("both", &[name.as_bytes(), &network], self.of_both),
+            subject("name", &[name.as_bytes()], self.of_name),
+            subject("address", &[&network], self.of_address),
+        ]
+    }
+
+    /// By what anything else is counted that costs work or may be guessed.
+    pub(super) fn address(&self, Peer(address): Peer) -> [Subject; 1] {
+        [subject("address", &[&network(address)], self.of_address)]
+    }
 }
 
 /// Whoever has one address of the newer kind has all of its network.
@@ -58,7 +74,8 @@ mod tests {
     #[test]
     fn attempts_are_counted_by_name_by_network_and_by_both() {
         let ids = |name: &str, address: &str| {
-            login(name, Peer(address.parse().unwrap())).map(|subject| subject.id)
+            let usual = Attempts::default();
+            usual.login(name, Peer(address.parse().unwrap())).map(|subject| subject.id)
         };
         let [both, name, address] = ids("ada", "192.0.2.1");
         let elsewhere = ids("ada", "192.0.2.2");

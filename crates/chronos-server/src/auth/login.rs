@@ -12,7 +12,7 @@ use tracing::{info, warn};
 use super::access::{self, Access};
 use super::caller::Actor;
 use super::secret::{self, Token};
-use super::{Auth, Caller, Peer, limits, passwords};
+use super::{Auth, Caller, Peer, passwords};
 use crate::problem::{FieldError, Problem};
 
 /// How long a login goes on without a password.
@@ -51,7 +51,7 @@ impl Auth {
         peer: Peer,
     ) -> Result<User, Problem> {
         let terms = self.may_sign_up(headers, peer).await?;
-        self.count(&limits::address(peer)).await?;
+        self.count(&self.attempts.address(peer)).await?;
         let user = self.create_user(name, password, Role::User, terms).await?;
         info!(user = %user.id, role = user.role.as_str(), "User signed up");
         Ok(user)
@@ -110,7 +110,7 @@ impl Auth {
         // What cannot be a name is counted as one all the same.
         let name = UserName::parse(name).ok();
         let key = name.as_ref().map(UserName::key).unwrap_or_default();
-        let subjects = limits::login(&key, peer);
+        let subjects = self.attempts.login(&key, peer);
         self.count(&subjects).await?;
         let user = match &name {
             Some(name) => self.accounts.user_named(name).await?,
@@ -175,7 +175,7 @@ impl Auth {
 
     /// Goes on with a login. A token that was used before ends it: two have it, and one is a thief.
     pub(crate) async fn refresh(&self, token: &str, peer: Peer) -> Result<Tokens, Problem> {
-        self.count(&limits::address(peer)).await?;
+        self.count(&self.attempts.address(peer)).await?;
         let Some((user, session, shown)) = secret::read_refresh(token) else {
             return Err(over());
         };
@@ -201,7 +201,7 @@ impl Auth {
         passwords::check_length("current_password", &current).map_err(invalid)?;
         let known = self.accounts.user(user).await?;
         passwords::check_new("new_password", &new, &known.name).map_err(invalid)?;
-        let subjects = limits::login(&known.name.key(), by.peer());
+        let subjects = self.attempts.login(&known.name.key(), by.peer());
         self.count(&subjects).await?;
         if !self.passwords.verify(Some(known.password), current).await? {
             self.accounts.refuse_login(Some(user), by.at(self.now())).await?;

@@ -25,9 +25,10 @@ use tracing::{info, warn};
 
 pub use access::{Access, TABLE};
 pub use files::Error;
+pub use limits::Attempts;
 
 pub(crate) use caller::{Caller, LOCAL, Proof};
-pub(crate) use files::{read_local, write as write_private};
+pub(crate) use files::{read as read_private, read_local, write as write_private};
 pub(crate) use guard::authorise;
 pub(crate) use limits::Peer;
 pub(crate) use login::{NewKey, Tokens};
@@ -52,6 +53,8 @@ pub struct AuthConfig {
     pub key_file: Option<PathBuf>,
     /// How much one account may take up.
     pub quotas: Quotas,
+    /// How often somebody may try to get in.
+    pub attempts: Attempts,
 }
 
 /// Knows who asks.
@@ -66,6 +69,7 @@ pub(crate) struct Auth {
     only_local: bool,
     open_signup: bool,
     quotas: Quotas,
+    attempts: Attempts,
     rate: Rate,
     /// Set once there are users, which is for good.
     has_users: AtomicBool,
@@ -101,6 +105,7 @@ impl Auth {
             only_local: address.ip().to_canonical().is_loopback(),
             open_signup: config.open_signup,
             quotas: config.quotas.clone(),
+            attempts: config.attempts.clone(),
             rate: Rate::default(),
             has_users: AtomicBool::new(false),
         })

@@ -138,6 +138,9 @@ pub(super) fn check_new(field: &str, password: &str, name: &UserName) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD_NO_PAD;
+
     use super::*;
 
     #[test]
@@ -161,7 +164,12 @@ mod tests {
     fn a_hash_is_argon2id_at_the_usual_cost_with_its_own_salt() {
         let (one, other) = (hash("correct horse").unwrap(), hash("correct horse").unwrap());
         assert!(one.expose().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{}", one.expose());
-        assert_ne!(one.expose(), other.expose());
+        let salt = |hash: &PasswordHash| {
+            let salt = hash.expose().split('$').nth(4).unwrap().to_owned();
+            STANDARD_NO_PAD.decode(salt).unwrap()
+        };
+        assert_eq!((salt(&one).len(), salt(&other).len()), (16, 16));
+        assert_ne!(salt(&one), salt(&other));
         assert!(verify(&one, "correct horse") && !verify(&one, "correct horsf"));
         assert!(!is_outdated(&one));
         for old in [one.expose().replace("t=2", "t=1"), one.expose().replace("argon2id", "argon2i")]

@@ -24,7 +24,7 @@ use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use tracing_subscriber::EnvFilter;
 
-use crate::auth::AuthConfig;
+use crate::auth::{Attempts, AuthConfig};
 use crate::daemon::ServeConfig;
 use crate::quotas::Quotas;
 
@@ -251,6 +251,7 @@ impl Config {
             open_signup: self.open_signup,
             key_file: self.auth_key_file.clone(),
             quotas: self.quotas(),
+            attempts: Attempts::default(),
         };
         serve
     }

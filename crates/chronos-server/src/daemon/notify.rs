@@ -1,8 +1,7 @@
 //! The secret of the webhook that is told about all jobs.
 
-use std::fs;
-
 use super::{Error, ServeConfig};
+use crate::auth::read_private;
 
 /// Has what the scheduler's own webhook is told signed with the secret in the file that is named.
 pub(super) fn sign(config: &mut ServeConfig) -> Result<(), Error> {
@@ -12,11 +11,11 @@ pub(super) fn sign(config: &mut ServeConfig) -> Result<(), Error> {
         return Ok(());
     };
     let refused = |problem: String| Error::SigningSecret { path: path.clone(), problem };
-    let secret = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    let secret = read_private(path).map_err(|error| refused(error.to_string()))?;
     notify.webhook = match notify.webhook.take() {
         None => None,
         Some(webhook) => {
-            let signed = webhook.signed_with(secret.trim());
+            let signed = webhook.signed_with(&secret);
             Some(signed.map_err(|error| refused(crate::notify::refused(error).1))?)
         }
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
@@ -14,10 +14,13 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 use super::gate::{Gate, Phase};
+use crate::auth::{Access, Auth};
 use crate::proto::scheduler_server::SchedulerServer;
 
 /// A store that has not answered by then is not ready.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// What is told of a store that answers.
+const WELL: &str = "ok";
 /// How often the health service looks by itself.
 const REFRESH: Duration = Duration::from_secs(5);
 /// The services whose health is told; the empty name is the server as a whole.
@@ -85,14 +88,14 @@ impl Probes {
 
     async fn readiness(&self) -> Readiness {
         let store = match tokio::time::timeout(PATIENCE, self.service.store().ready()).await {
-            Ok(Ok(())) => "ok".into(),
+            Ok(Ok(())) => WELL.into(),
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
         };
         let braked = self.service.brake().reason().map(|reason| reason.to_string());
         let status = match self.gate.phase() {
             Phase::Starting => "starting",
-            Phase::Ready if store != "ok" || braked.is_some() => "unavailable",
+            Phase::Ready if store != WELL || braked.is_some() => "unavailable",
             Phase::Ready => "ready",
             Phase::Stopping => "stopping",
         };
@@ -100,9 +103,13 @@ impl Probes {
         Readiness { status, scheduler, store, braked }
     }
 
-    /// Whether requests are served: 200 or 503, with what was looked at.
-    pub(super) async fn readyz(self) -> Response {
-        let readiness = self.readiness().await;
+    /// Whether requests are served: 200 or 503, with what was looked at. What a store says about itself
+    /// is for those who may oversee the system.
+    pub(super) async fn readyz(self, auth: Arc<Auth>, headers: HeaderMap) -> Response {
+        let mut readiness = self.readiness().await;
+        if readiness.store != WELL && !may_oversee(&auth, &headers).await {
+            readiness.store = "unavailable".into();
+        }
         let code =
             if readiness.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         (code, Json(readiness)).into_response()
@@ -113,6 +120,12 @@ impl Readiness {
     fn is_ready(&self) -> bool {
         self.status == "ready"
     }
+}
+
+/// Whether whoever asks may be told about the whole system; nobody, if that cannot be found out.
+async fn may_oversee(auth: &Auth, headers: &HeaderMap) -> bool {
+    let caller = tokio::time::timeout(PATIENCE, auth.identify(headers)).await;
+    caller.is_ok_and(|caller| caller.is_ok_and(|caller| caller.may(Access::Oversee)))
 }
 
 /// Whether the process lives and answers at all.

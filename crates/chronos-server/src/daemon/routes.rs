@@ -83,12 +83,14 @@ pub(super) fn about_itself(behind: &Behind<'_>) -> Router {
 
 fn itself(behind: &Behind<'_>) -> Router {
     let &Behind { service, metrics, auth, probes, .. } = behind;
-    let (readyz, figures, metrics) = (probes.clone(), service.clone(), metrics.clone());
+    let (probes, figures, metrics) = (probes.clone(), service.clone(), metrics.clone());
+    let asked = auth.clone();
     let known = from_fn_with_state(auth.clone(), authorise);
+    let readyz = move |headers| probes.clone().readyz(asked.clone(), headers);
     let tell_figures = move || metrics::text(metrics.clone(), figures.clone());
     Router::new()
         .route("/healthz", get(probes::healthz))
-        .route("/readyz", get(move || readyz.clone().readyz()))
+        .route("/readyz", get(readyz))
         .route("/metrics", get(tell_figures).route_layer(known))
 }
 

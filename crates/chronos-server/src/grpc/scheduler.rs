@@ -141,15 +141,22 @@ impl Scheduler {
         }
     }
 
-    /// The job with what of it is alive.
-    pub(super) async fn told(&self, job: &Job) -> Result<proto::Job, Status> {
-        let mut told = self.told_all(std::slice::from_ref(job)).await?;
+    /// The job with what of it is alive, as the caller is told it.
+    pub(super) async fn told(&self, caller: &Caller, job: &Job) -> Result<proto::Job, Status> {
+        let mut told = self.told_all(caller, std::slice::from_ref(job)).await?;
         told.pop().ok_or_else(|| Status::internal("a job was lost on its way"))
     }
 
-    pub(super) async fn told_all(&self, jobs: &[Job]) -> Result<Vec<proto::Job>, Status> {
+    pub(super) async fn told_all(
+        &self,
+        caller: &Caller,
+        jobs: &[Job],
+    ) -> Result<Vec<proto::Job>, Status> {
         let active = self.activity(jobs).await?;
-        let told = jobs.iter().zip(active).map(|(job, activity)| job::job(job, activity));
+        let told = jobs.iter().zip(active).map(|(job, activity)| {
+            let told = job::job(job, activity);
+            if caller.sees_queries(&job.spec) { told } else { job::without_queries(told) }
+        });
         Ok(told.collect())
     }
 

@@ -54,7 +54,7 @@ impl Contract for Scheduler {
         self.auth.quotas().make(&caller, store.as_ref(), (spec, None), now).await?;
         self.metrics.job_created();
         let job = store.job(id).await.map_err(status)?;
-        Ok(Response::new(self.told(&job).await?))
+        Ok(Response::new(self.told(&caller, &job).await?))
     }
 
     async fn update_job(&self, request: Request<UpdateJobRequest>) -> Answer<Job> {
@@ -68,7 +68,7 @@ impl Contract for Scheduler {
         let job = self.service.amend_job(known.id, edit, expected).await.map_err(status)?;
         self.changes.tell(job.spec.id);
         let dropped_secrets = secrets::dropped(&known, &job.spec);
-        Ok(Response::new(Job { dropped_secrets, ..self.told(&job).await? }))
+        Ok(Response::new(Job { dropped_secrets, ..self.told(&caller, &job).await? }))
     }
 
     async fn delete_job(&self, request: Request<DeleteJobRequest>) -> Answer<DeleteJobResponse> {
@@ -82,7 +82,7 @@ impl Contract for Scheduler {
     async fn get_job(&self, request: Request<GetJobRequest>) -> Answer<Job> {
         let caller = caller(&request)?;
         let job = self.find(&caller, "job", &request.into_inner().job).await?;
-        Ok(Response::new(self.told(&job).await?))
+        Ok(Response::new(self.told(&caller, &job).await?))
     }
 
     async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsResponse> {
@@ -91,7 +91,7 @@ impl Contract for Scheduler {
         let (limit, after) = (page::limit(limit)?, page::read_after_job(&cursor)?);
         // One more than asked for tells whether there is a next page.
         let jobs = self.jobs(&caller, after, limit + 1).await?;
-        let (jobs, more) = page::cut(self.told_all(&jobs).await?, limit);
+        let (jobs, more) = page::cut(self.told_all(&caller, &jobs).await?, limit);
         let last = jobs.last().filter(|_| more);
         let next_cursor = last.map(|job| page::after_job(&job.id)).unwrap_or_default();
         Ok(Response::new(ListJobsResponse { jobs, next_cursor }))
@@ -200,7 +200,7 @@ impl Scheduler {
         let job: JobId = self.find(caller, "job", job).await?.spec.id;
         let job = self.service.amend_job(job, change, None).await.map_err(status)?;
         self.changes.tell(job.spec.id);
-        Ok(Response::new(self.told(&job).await?))
+        Ok(Response::new(self.told(caller, &job).await?))
     }
 }
 

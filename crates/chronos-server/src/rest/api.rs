@@ -143,8 +143,12 @@ impl Api {
         Ok(job)
     }
 
-    /// The jobs with what of them is alive.
-    pub(super) async fn told(&self, jobs: &[Job]) -> Result<Vec<wire::job::Job>, Problem> {
+    /// The jobs with what of them is alive, as the caller is told them.
+    pub(super) async fn told(
+        &self,
+        caller: &Caller,
+        jobs: &[Job],
+    ) -> Result<Vec<wire::job::Job>, Problem> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.spec.id).collect();
         let live = self.store().live(&ids).await?;
         let mut by_job: HashMap<JobId, Vec<&Execution>> = HashMap::new();
@@ -152,21 +156,26 @@ impl Api {
             by_job.entry(execution.job).or_default().push(execution);
         }
         let live_of = |id| by_job.get(&id).map(Vec::as_slice).unwrap_or_default();
-        Ok(jobs.iter().map(|job| wire::job::Job::of(job, live_of(job.spec.id))).collect())
+        let tell = |job: &Job| {
+            let told = wire::job::Job::of(job, live_of(job.spec.id));
+            if caller.sees_queries(&job.spec) { told } else { told.without_queries() }
+        };
+        Ok(jobs.iter().map(tell).collect())
     }
 
     /// The answer that tells one job.
-    pub(super) async fn answer(&self, job: &Job) -> Result<Response, Problem> {
-        self.answer_without(job, Vec::new()).await
+    pub(super) async fn answer(&self, caller: &Caller, job: &Job) -> Result<Response, Problem> {
+        self.answer_without(caller, job, Vec::new()).await
     }
 
     /// The answer that tells one job and which of its secrets it no longer has.
     pub(super) async fn answer_without(
         &self,
+        caller: &Caller,
         job: &Job,
         dropped: Vec<String>,
     ) -> Result<Response, Problem> {
-        let told = self.told(std::slice::from_ref(job)).await?.pop();
+        let told = self.told(caller, std::slice::from_ref(job)).await?.pop();
         let told = told.map(|told| told.without(dropped));
         Ok(([(header::ETAG, etag(&job.spec))], Json(told)).into_response())
     }

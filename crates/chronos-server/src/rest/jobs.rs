@@ -80,7 +80,7 @@ async fn make(
         StatusCode::NOT_FOUND if again => gone(&format!("the job {id} that this request made")),
         _ => problem,
     })?;
-    Ok(made(api.answer(&job).await?, &format!("/jobs/{id}"), again))
+    Ok(made(api.answer(caller, &job).await?, &format!("/jobs/{id}"), again))
 }
 
 fn gone(what: &str) -> Problem {
@@ -99,7 +99,7 @@ pub(super) async fn get(
     Id(id): Id<JobId>,
 ) -> Result<Response, Problem> {
     let job = api.job(&caller, id).await?;
-    api.answer(&job).await
+    api.answer(&caller, &job).await
 }
 
 /// Changes what a job is asked to do: fields that are given take the place of those that it has, null
@@ -127,7 +127,7 @@ pub(super) async fn change(
     let expected = if_match(&headers, before.spec.version)?;
     let job = patch::apply(&api, &caller, before.clone(), body.value, expected).await?;
     let dropped = secrets::dropped(&before.spec, &job.spec);
-    api.answer_without(&job, dropped).await
+    api.answer_without(&caller, &job, dropped).await
 }
 
 /// The version that must not have changed, if one is named.
@@ -195,7 +195,7 @@ pub(super) async fn cancel(
     Id(id): Id<JobId>,
 ) -> Result<Response, Problem> {
     let job = api.amend(&caller, id, Change::Disable, None).await?;
-    api.answer(&job).await
+    api.answer(&caller, &job).await
 }
 
 /// Why a job is paused.
@@ -227,7 +227,7 @@ pub(super) async fn pause(
     }
     let pause = Change::Pause { note: note.map(Into::into) };
     let job = api.amend(&caller, id, pause, None).await?;
-    api.answer(&job).await
+    api.answer(&caller, &job).await
 }
 
 /// Lets a paused job go on with its next slot.
@@ -242,7 +242,7 @@ pub(super) async fn resume(
     Id(id): Id<JobId>,
 ) -> Result<Response, Problem> {
     let job = api.amend(&caller, id, Change::Resume, None).await?;
-    api.answer(&job).await
+    api.answer(&caller, &job).await
 }
 
 /// A request that says all by its path.

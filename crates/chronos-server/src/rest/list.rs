@@ -53,7 +53,7 @@ pub(super) async fn list(
     let filter = filter(query, &caller)?;
     let after = cursor::read(&filter, asked.as_deref())?.map(JobId::from_bytes);
     let (jobs, rest) = find(&api, &filter, after, limit + 1).await?;
-    let told = api.told(&jobs).await?;
+    let told = api.told(&caller, &jobs).await?;
     let lead_on = |job: &JobId| cursor::write(&filter, job.as_bytes());
     let ids = jobs.iter().map(|job| job.spec.id);
     page::answer(ids.zip(told), limit, lead_on, rest.as_ref().map(lead_on))

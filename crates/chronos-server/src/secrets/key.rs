@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -14,7 +14,8 @@ use chronos_engine::http::{KeyError, Keyring, Purpose};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
-use tracing::warn;
+
+use crate::auth::read_private;
 
 const KEY_BYTES: usize = 32;
 /// What everything sealed begins with; another way of sealing has another beginning.
@@ -67,12 +68,10 @@ impl Key {
     fn read(key: &'static str, path: &Path) -> Result<Self, KeyFileError> {
         let refused = |problem: String| KeyFileError { key, path: path.into(), problem };
         let accepted = "32 random bytes in base64, as head -c 32 /dev/urandom | base64 prints them";
-        let text = fs::read_to_string(path)
-            .map_err(|error| refused(format!("{error}; make it hold {accepted}")))?;
-        let mode = fs::metadata(path).map_or(0, |file| file.permissions().mode());
-        if mode & 0o004 != 0 {
-            warn!(path = %path.display(), "Everyone on this machine may read the key of secrets");
-        }
+        let text = read_private(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => refused(format!("{error}; make it hold {accepted}")),
+            _ => refused(error.to_string()),
+        })?;
         let bytes = STANDARD.decode(text.trim()).ok().filter(|bytes| bytes.len() == KEY_BYTES);
         let found = bytes.as_deref().and_then(Self::of);
         found.ok_or_else(|| refused(format!("it does not hold {accepted}")))
@@ -169,6 +168,8 @@ impl fmt::Debug for Key {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     const JOB: JobId = JobId::from_bytes([1; 16]);

@@ -114,6 +114,14 @@ impl<'a> Safe<'a> {
     }
 }
 
+/// A URL as those are told who may see the job and not what its query holds.
+pub(crate) fn without_query(url: &str) -> String {
+    match url.split_once('?') {
+        None => url.into(),
+        Some((path, _)) => format!("{path}?{MASK}"),
+    }
+}
+
 fn nothing_to_keep(field: &'static str, name: &str) -> Error {
     let problem =
         format!("{name} is given as {MASK}, and there is no secret to keep; use its value");

@@ -7,6 +7,8 @@ use chronos_core::{Execution, Job, JobId};
 
 use super::time::{duration, timestamp};
 use crate::proto;
+use crate::proto::target::Kind;
+use crate::secrets::without_query;
 
 /// The beginning of an error, where many jobs are told at once.
 const SHORT_ERROR: usize = 200;
@@ -66,6 +68,21 @@ pub(crate) fn job(job: &Job, activity: Activity) -> proto::Job {
         waiting: activity.waiting,
         dropped_secrets: Vec::new(),
     }
+}
+
+/// The job without what the queries of its URLs hold.
+pub(crate) fn without_queries(mut job: proto::Job) -> proto::Job {
+    let Some(spec) = &mut job.spec else {
+        return job;
+    };
+    let target = spec.target.as_mut().and_then(|target| target.kind.as_mut());
+    if let Some(Kind::Http(http)) = target {
+        http.url = without_query(&http.url);
+    }
+    if let Some(notify) = &mut spec.notify {
+        notify.url = without_query(&notify.url);
+    }
+    job
 }
 
 /// The job as it is told among all others.

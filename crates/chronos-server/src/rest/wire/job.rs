@@ -170,6 +170,15 @@ impl Job {
         Self { dropped_secrets, ..self }
     }
 
+    /// The job without what the queries of its URLs hold.
+    pub(crate) fn without_queries(mut self) -> Self {
+        self.asked.target.hide_query();
+        if let Some(notify) = &mut self.asked.notify {
+            notify.hide_query();
+        }
+        self
+    }
+
     /// The job, of which this is alive.
     pub(crate) fn of(job: &chronos_core::Job, live: &[&Execution]) -> Self {
         let chronos_core::Job { spec, standing } = job;

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::notify::Asked;
 use crate::problem::FieldError;
 use crate::seconds::Seconds;
-use crate::secrets::{HeaderValue, MASK, Safe, SecretText, told};
+use crate::secrets::{HeaderValue, MASK, Safe, SecretText, told, without_query};
 
 /// Who is told about a job's runs, and of what.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -44,6 +44,11 @@ pub(crate) struct Notify {
 }
 
 impl Notify {
+    /// Takes away what the query of its URL holds.
+    pub(super) fn hide_query(&mut self) {
+        self.url = self.url.as_deref().map(without_query);
+    }
+
     pub(crate) fn read(
         self,
         reach: &Reach,

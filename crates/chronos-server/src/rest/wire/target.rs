@@ -62,6 +62,16 @@ pub(crate) struct HttpTarget {
     expected_statuses: Vec<u16>,
 }
 
+impl Target {
+    /// Takes away what the query of its URL holds.
+    pub(super) fn hide_query(&mut self) {
+        match self {
+            Self::Http(http) => http.url = secrets::without_query(&http.url),
+            Self::Handler { .. } => {}
+        }
+    }
+}
+
 impl From<&chronos_core::job::Target> for Target {
     fn from(target: &chronos_core::job::Target) -> Self {
         match target {

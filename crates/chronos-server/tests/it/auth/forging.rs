@@ -11,14 +11,14 @@ use super::{Estate, KEY};
 use crate::rest::send;
 
 /// A token as a forger would put it together.
-fn token(header: &str, claims: &str, key: &[u8]) -> String {
+pub(super) fn token(header: &str, claims: &str, key: &[u8]) -> String {
     let body = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
     mac.update(body.as_bytes());
     format!("{body}.{}", URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
 }
 
-fn claims_of(token: &str) -> Value {
+pub(super) fn claims_of(token: &str) -> Value {
     let claims = token.split('.').nth(1).unwrap();
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap()
 }

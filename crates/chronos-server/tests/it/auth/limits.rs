@@ -2,11 +2,8 @@
 
 use futures::future::join_all;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpSocket;
 
 use super::{Estate, PASSWORD, credentials};
-use crate::daemon::soon;
 use crate::rest::JSON;
 
 #[tokio::test]
@@ -30,24 +27,8 @@ async fn guesses_at_a_name_are_limited_for_whoever_guesses() {
     // Others, and other names, go on; and Bob gets in from elsewhere.
     ada.get("/jobs").await.expect(200);
     anyone.log_in("ada").await;
-    assert!(from_elsewhere(anyone.address, &body).await.starts_with("HTTP/1.1 200"));
+    assert_eq!(anyone.log_in_from(2, "bob", PASSWORD).await, 200);
     estate.close().await;
-}
-
-/// The answer to a login from another address of this machine.
-async fn from_elsewhere(address: std::net::SocketAddr, body: &str) -> String {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
-    let mut stream = soon(socket.connect(address)).await.unwrap();
-    let request = format!(
-        "POST /auth/login HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{JSON}\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    soon(stream.write_all(request.as_bytes())).await.unwrap();
-    let mut answer = String::new();
-    soon(stream.read_to_string(&mut answer)).await.unwrap();
-    answer
 }
 
 #[tokio::test]

@@ -7,8 +7,11 @@ mod getting_in;
 mod keys;
 mod limits;
 mod matrix;
+mod passwords;
 mod quotas;
 mod strangers;
+mod telling;
+mod tricks;
 mod users;
 mod vectors;
 
@@ -19,6 +22,8 @@ use chronos_server::daemon::ServeConfig;
 use chronos_server::proto::scheduler_client::SchedulerClient;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpSocket;
 use tonic::metadata::MetadataValue;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
@@ -30,7 +35,7 @@ use crate::rest::{Answer, JSON, send, text};
 
 /// The key that signs tokens here, so that a test can sign its own.
 const KEY: &[u8; 40] = b"a key that is long enough for every test";
-const PASSWORD: &str = "correct horse battery";
+pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// A daemon with users.
 struct Estate {
@@ -41,9 +46,9 @@ struct Estate {
 
 /// Somebody who asks, with a token or without.
 #[derive(Clone, Debug)]
-struct Someone {
-    address: SocketAddr,
-    token: Option<String>,
+pub(crate) struct Someone {
+    pub(crate) address: SocketAddr,
+    pub(crate) token: Option<String>,
 }
 
 impl Estate {
@@ -79,12 +84,12 @@ impl Estate {
     }
 }
 
-fn credentials(name: &str) -> Value {
+pub(crate) fn credentials(name: &str) -> Value {
     json!({"username": name, "password": PASSWORD})
 }
 
 impl Someone {
-    fn with_token(&self, token: impl Into<String>) -> Self {
+    pub(crate) fn with_token(&self, token: impl Into<String>) -> Self {
         Self { address: self.address, token: Some(token.into()) }
     }
 
@@ -95,34 +100,51 @@ impl Someone {
         send(self.address, method, path, &lines, body).await
     }
 
-    async fn ask(&self, method: &str, path: &str) -> Answer {
+    pub(crate) async fn ask(&self, method: &str, path: &str) -> Answer {
         self.send(method, path, "", b"").await
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         self.ask("GET", path).await
     }
 
-    async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.send("POST", path, JSON, body.to_string().as_bytes()).await
     }
 
-    async fn patch(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Answer {
         self.send("PATCH", path, JSON, body.to_string().as_bytes()).await
     }
 
-    async fn try_log_in(&self, name: &str, password: &str) -> Answer {
+    pub(crate) async fn try_log_in(&self, name: &str, password: &str) -> Answer {
         self.post("/auth/login", &json!({"username": name, "password": password})).await
     }
 
+    /// The status of a login from another address of this machine, 127.0.0.`last`.
+    async fn log_in_from(&self, last: u8, name: &str, password: &str) -> u16 {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, last], 0))).unwrap();
+        let mut stream = soon(socket.connect(self.address)).await.unwrap();
+        let body = json!({"username": name, "password": password}).to_string();
+        let (address, length) = (self.address, body.len());
+        let request = format!(
+            "POST /auth/login HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{JSON}\
+             Content-Length: {length}\r\n\r\n{body}"
+        );
+        soon(stream.write_all(request.as_bytes())).await.unwrap();
+        let mut answer = String::new();
+        soon(stream.read_to_string(&mut answer)).await.unwrap();
+        answer.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
     /// The user of this name, who logs in now.
-    async fn log_in(&self, name: &str) -> Self {
+    pub(crate) async fn log_in(&self, name: &str) -> Self {
         let login = self.try_log_in(name, PASSWORD).await.expect(200);
         self.with_token(text(&login["token"]))
     }
 
     /// A user of this role, made by this admin, who logs in now; and the user's id.
-    async fn hire(&self, name: &str, role: &str) -> (Self, String) {
+    pub(crate) async fn hire(&self, name: &str, role: &str) -> (Self, String) {
         let mut new = credentials(name);
         new["role"] = json!(role);
         let made = self.post("/users", &new).await.expect(201);
@@ -131,13 +153,13 @@ impl Someone {
     }
 
     /// This user's program, with a key of these scopes.
-    async fn key(&self, scopes: &[&str]) -> Self {
+    pub(crate) async fn key(&self, scopes: &[&str]) -> Self {
         let made = self.post("/api-keys", &json!({"name": "ci", "scopes": scopes})).await;
         self.with_token(text(&made.expect(201)["key"]))
     }
 
     /// The same one over gRPC.
-    async fn grpc(&self) -> SchedulerClient<InterceptedService<Channel, Bearer>> {
+    pub(crate) async fn grpc(&self) -> SchedulerClient<InterceptedService<Channel, Bearer>> {
         let endpoint = Endpoint::from_shared(format!("http://{}", self.address)).unwrap();
         let channel = soon(endpoint.connect()).await.unwrap();
         SchedulerClient::with_interceptor(channel, Bearer(self.token.clone()))
@@ -146,7 +168,7 @@ impl Someone {
 
 /// Puts a token before every call.
 #[derive(Clone)]
-struct Bearer(Option<String>);
+pub(crate) struct Bearer(Option<String>);
 
 impl tonic::service::Interceptor for Bearer {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {

@@ -233,6 +233,33 @@ async fn what_is_somebody_elses_is_not_there_over_grpc_either() {
 }
 
 #[tokio::test]
+async fn a_cursor_of_somebody_else_leads_to_ones_own_jobs_over_grpc() {
+    let (estate, ada) = Estate::open().await;
+    let (bob, _) = ada.hire("bob", "user").await;
+    let (eve, _) = ada.hire("eve", "user").await;
+    let mut made = Vec::new();
+    for (number, someone) in [&bob, &eve, &bob, &eve, &bob].into_iter().enumerate() {
+        let job = hourly(&format!("job {number}"), "succeed");
+        made.push(text(&someone.post("/jobs/recurring", &job).await.expect(201)["id"]).to_owned());
+    }
+    let (mut bobs, mut eves) = (bob.grpc().await, eve.grpc().await);
+    let page = ListJobsRequest { limit: 1, cursor: String::new() };
+    let page = soon(bobs.list_jobs(page)).await.unwrap().into_inner();
+    assert!(!page.next_cursor.is_empty());
+    let theirs = ListJobsRequest { limit: 10, cursor: page.next_cursor };
+    let found = soon(eves.list_jobs(theirs)).await.unwrap().into_inner();
+    let found: Vec<String> = found.jobs.into_iter().map(|job| job.id).collect();
+    assert!(found.iter().all(|id| *id == made[1] || *id == made[3]), "{found:?} of {made:?}");
+    // The executions of somebody else's job are not there, with a cursor or without.
+    let run = bob.ask("POST", &format!("/jobs/{}/run", made[0])).await.expect(201);
+    let cursor = text(&run["id"]).to_owned();
+    let list = ListExecutionsRequest { job: made[0].clone(), limit: 1, cursor };
+    assert_eq!(soon(eves.list_executions(list)).await.unwrap_err().code(), Code::NotFound);
+    drop((bobs, eves));
+    estate.close().await;
+}
+
+#[tokio::test]
 async fn an_admin_finds_the_programs_own_jobs_by_name() {
     let (estate, ada) = Estate::open().await;
     let mut grpc = ada.grpc().await;

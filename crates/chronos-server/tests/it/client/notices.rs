@@ -1,5 +1,6 @@
 //! Notices at the command line: a webhook for all jobs, and what a job asks for instead.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -18,6 +19,7 @@ fn a_webhook_for_all_jobs_is_told_unless_a_job_says_otherwise() {
     let directory = tempfile::tempdir().unwrap();
     let secret = directory.path().join("secret");
     std::fs::write(&secret, "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD\n").unwrap();
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
     let (target, all) = (Endpoint::answering("404 Not Found"), Endpoint::answering("200 OK"));
     let own = Endpoint::answering("200 OK");
     let house = House::serving(&[

@@ -5,6 +5,7 @@ mod clients;
 pub(crate) mod endpoint;
 mod faults;
 mod noticing;
+mod recording;
 mod rekeying;
 mod restart;
 mod specs;

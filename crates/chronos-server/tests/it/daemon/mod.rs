@@ -2,12 +2,14 @@
 
 mod creating;
 mod executing;
+mod flooding;
 mod guarding;
 pub(crate) mod house;
 mod listing;
 mod probing;
 mod process;
 mod refusing;
+mod starting;
 mod stopping;
 mod watching;
 

@@ -1,5 +1,11 @@
 //! Probes, figures, health and reflection.
 
+use std::collections::BTreeSet;
+
+use chronos_engine::{NewJob, SchedulerService};
+use chronos_server::daemon::Daemon;
+use chronos_server::metrics::MAX_JOBS;
+use chronos_server::proto::{CreateJobRequest, RunJobRequest};
 use tokio_stream::StreamExt;
 use tonic::Code;
 use tonic::transport::Endpoint;
@@ -11,8 +17,8 @@ use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
-use super::house::{House, get};
-use super::soon;
+use super::house::{House, client, config, get};
+use super::{hourly, soon};
 
 #[tokio::test]
 async fn probes_answer_with_details() {
@@ -35,6 +41,45 @@ async fn figures_are_told_in_the_format_of_prometheus() {
     assert_eq!(code, 200);
     assert!(body.contains("chronos_"), "{body}");
     house.close().await;
+}
+
+#[tokio::test]
+async fn however_many_jobs_there_are_the_series_have_a_bound() {
+    let register = async |service: &SchedulerService| {
+        for number in 0..MAX_JOBS + 50 {
+            let never = "9000-01-01T00:00:00Z".parse().unwrap();
+            let job = NewJob::named(format!("own-{number:03}")).at(never);
+            service.register(job, || async {}).await?;
+        }
+        Ok(())
+    };
+    let daemon = Daemon::start(config(), register).await.unwrap();
+    let lines = async || {
+        let (code, page) = get(daemon.address(), "/metrics").await;
+        assert_eq!(code, 200, "{page}");
+        page
+    };
+    let before = lines().await;
+    let named: BTreeSet<&str> =
+        before.lines().filter_map(|line| line.split("job=\"").nth(1)?.split('"').next()).collect();
+    assert_eq!(named.len(), MAX_JOBS, "{named:?}");
+    let mut client = client(daemon.address()).await;
+    for number in 0..150 {
+        let mut spec = hourly(&format!("users-{number}"), "own-000");
+        spec.tags = vec![format!("tag-{number}")];
+        soon(client.create_job(CreateJobRequest { spec: Some(spec) })).await.unwrap();
+        soon(client.run_job(RunJobRequest { job: format!("users-{number}") })).await.unwrap();
+    }
+    let after = lines().await;
+    let series = |page: &str| -> BTreeSet<String> {
+        let lines = page.lines().filter(|line| !line.starts_with('#'));
+        lines.filter_map(|line| line.rsplit_once(' ').map(|(name, _)| name.into())).collect()
+    };
+    let new: Vec<String> = series(&after).difference(&series(&before)).cloned().collect();
+    assert!(new.iter().all(|name| !name.contains("users") && !name.contains("tag")), "{new:?}");
+    assert!(new.len() <= 10, "they grow with the ways to end, not with jobs: {new:?}");
+    drop(client);
+    soon(daemon.shutdown()).await.unwrap();
 }
 
 #[tokio::test]

@@ -43,6 +43,20 @@ async fn every_line_is_answered_and_a_bad_one_holds_up_no_other() {
 }
 
 #[tokio::test]
+async fn packed_lines_are_refused_before_they_are_read() {
+    let house = House::open().await;
+    let line = hourly("packed", "succeed").to_string();
+    for encoding in ["gzip", "deflate", "br", "zstd", "identity, gzip", "GZIP"] {
+        let lines =
+            format!("Content-Type: application/x-ndjson\r\nContent-Encoding: {encoding}\r\n");
+        let answer = send(house.address(), "POST", "/jobs/bulk", &lines, line.as_bytes()).await;
+        assert!(answer.refused(415).1.contains("no content-encoding is accepted"), "{encoding}");
+    }
+    assert_eq!(house.get("/jobs?name=packed").await.expect(200)["items"], json!([]));
+    house.close().await;
+}
+
+#[tokio::test]
 async fn lines_with_a_key_are_done_once() {
     let house = House::open().await;
     let line = |key: &str, name: &str| {

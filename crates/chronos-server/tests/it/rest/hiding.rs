@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use chronos_server::proto::UpdateJobRequest;
+use chronos_server::proto::target::Kind;
 use serde_json::{Value, json};
 
 use super::{hourly, text};
@@ -43,9 +45,7 @@ async fn a_secret_is_sent_to_its_target_and_told_to_nobody() {
     for told in [job, listed, run.to_string(), format!("{:?}", contract.spec)] {
         assert!(!told.contains("hunter2") && !told.contains("C2FVsBQI"), "{told}");
     }
-    let Some(chronos_server::proto::target::Kind::Http(http)) =
-        contract.spec.unwrap().target.unwrap().kind
-    else {
+    let Some(Kind::Http(http)) = contract.spec.unwrap().target.unwrap().kind else {
         panic!("it calls an endpoint");
     };
     assert_eq!(http.secret_headers["Authorization"], MASK);
@@ -96,6 +96,44 @@ async fn secrets_do_not_go_along_to_another_host() {
     assert_eq!(moved["target"]["headers"], json!({"X-Plain": "shown"}));
     let (_, request) = sent(&house, &made, &second).await;
     assert!(!request.contains("authorization") && !request.contains("webhook-"), "{request}");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn secrets_do_not_go_along_to_another_host_over_grpc_either() {
+    let (first, second) = (Endpoint::answering("200 OK"), Endpoint::answering("200 OK"));
+    let mut house = House::open().await;
+    let mut job = hidden(&first.url());
+    job["notify"] = json!({
+        "url": first.url(), "signing_secret": SIGNING, "headers": {"X-Told": {"secret": "hunter3"}},
+    });
+    let made = house.make(&job).await;
+    // What was read is sent back, masks and all, with another host in place of the one.
+    let mut spec = house.job("hidden").await.spec.unwrap();
+    let Some(Kind::Http(http)) = spec.target.as_mut().and_then(|it| it.kind.as_mut()) else {
+        panic!("it calls an endpoint");
+    };
+    assert_eq!(http.secret_headers["Authorization"], MASK);
+    http.url = format!("{}/deeper", first.url());
+    let update =
+        |spec| UpdateJobRequest { job: "hidden".into(), spec: Some(spec), expected_version: 0 };
+    let stayed = house.client.update_job(update(spec.clone())).await.unwrap().into_inner();
+    assert!(stayed.dropped_secrets.is_empty(), "{:?}", stayed.dropped_secrets);
+    let Some(Kind::Http(http)) = spec.target.as_mut().and_then(|it| it.kind.as_mut()) else {
+        panic!("it calls an endpoint");
+    };
+    http.url = second.url();
+    spec.notify.as_mut().unwrap().url = second.url();
+    let moved = house.client.update_job(update(spec)).await.unwrap().into_inner();
+    assert_eq!(
+        moved.dropped_secrets,
+        ["Authorization", "signing_secret", "notify.X-Told", "notify.signing_secret"]
+    );
+    let (_, request) = sent(&house, &made, &second).await;
+    assert!(request.contains("x-plain: shown\r\n"), "{request}");
+    for secret in ["authorization", "webhook-", "hunter"] {
+        assert!(!request.contains(secret), "{request}");
+    }
     house.close().await;
 }
 

@@ -138,6 +138,8 @@ async fn parameters_that_cannot_be_meant_are_named() {
         ("next_run_after=tomorrow".into(), "next_run_after"),
         ("next_run_before=2026-13-01T00:00:00Z".into(), "next_run_before"),
         ("sort=name".into(), "sort"),
+        ("offset=10".into(), "offset"),
+        ("page=2".into(), "page"),
         ("name=%ff".into(), "name"),
         ("name=%00".into(), "name"),
         ("%ff=1".into(), "query"),

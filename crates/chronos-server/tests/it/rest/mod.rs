@@ -4,6 +4,7 @@ mod bulk;
 mod changing;
 mod creating;
 mod documenting;
+mod extremes;
 mod hiding;
 mod listing;
 mod looping;

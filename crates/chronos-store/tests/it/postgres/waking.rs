@@ -123,6 +123,54 @@ async fn a_listener_that_was_cut_off_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_forged_notification_is_a_hint_at_most() {
+    let schema = fresh().await;
+    let one = schema.store().await;
+    let (other, mut wakes) = node(listening(&schema)).await;
+    until_listening(&schema, 1).await;
+    one.create_job(once("a", 10), at(0)).await.unwrap();
+    let garbage = "x".repeat(7_999);
+    let forged = [
+        "",
+        " ",
+        "nonsense",
+        &garbage,
+        "1 2 3 cancel cancel cancel",
+        "1 9223372036854775807 -9223372036854775808 -",
+        "1 99999999999999999999999999 - -",
+        "1 - - cancel",
+        "\u{202e}\n\r\t\u{1b}[2J",
+        "1; DROP SCHEMA chronos CASCADE; --",
+        "' OR 1=1 --",
+    ];
+    let notify = |payload: &str| {
+        let payload = payload.replace('\'', "''");
+        schema.psql(&format!("SELECT pg_notify('chronos_{}', '{payload}')", schema.name));
+    };
+    for payload in forged {
+        notify(payload);
+    }
+    // What cannot be understood may be news of anything, so that whoever sleeps looks; that is all.
+    for wake in [Wake::Job, Wake::Execution, Wake::Cancel] {
+        hears(&mut wakes, wake).await;
+    }
+    assert!(
+        other.fire_due(at(9), 9, None).await.unwrap().planned.is_empty(),
+        "its time is not yet"
+    );
+    assert!(other.claim(&worker("w"), terms(9), 9).await.unwrap().claims.is_empty());
+    // The listener is the same one as before, and hears of what is told next.
+    until_listening(&schema, 1).await;
+    while wakes.try_recv().is_ok() {}
+    notify("1 - - cancel");
+    hears(&mut wakes, Wake::Cancel).await;
+    assert_eq!(other.fire_due(at(10), 9, None).await.unwrap().planned.len(), 1);
+    let claimed = other.claim(&worker("w"), terms(10), 9).await.unwrap();
+    let end = vec![finish(claimed.claims[0].hold, Ending::Success, 11)];
+    other.finish(end, at(11)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_idle_node_asks_next_to_nothing() {
     let schema = fresh().await;
     let poll = Duration::from_millis(100);
