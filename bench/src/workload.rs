@@ -14,7 +14,7 @@ use futures::{StreamExt, TryStreamExt};
 use tokio::sync::mpsc;
 
 /// Executions that go through one step, as in an engine.
-pub(crate) const BATCH: usize = 256;
+pub(crate) const BATCH: usize = 512;
 /// Callers that create jobs at once.
 const CREATORS: usize = 1_024;
 /// Batches of runs that may be begun and not yet ended.

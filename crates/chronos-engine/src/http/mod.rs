@@ -159,7 +159,7 @@ impl Inner {
         let _room = self.hosts.enter(&host_of(http.url())).await;
         let keyring = self.keyring.get().map(|keyring| &**keyring);
         // Signed when it is sent: whoever verifies it compares clocks.
-        let request = request::build(&client, http, context, keyring, self.clock.now())?;
+        let request = request::build(http, context, keyring, self.clock.now())?;
         let began = self.clock.monotonic();
         let sent = trail.follow(answered(http, client.execute(request))).await;
         let address = sent.as_ref().ok().and_then(reqwest::Response::remote_addr);

@@ -5,14 +5,14 @@ use std::fmt::Display;
 use chronos_core::execution::Failure;
 use chronos_core::http::{Value, signing_keys};
 use chronos_core::{Http, Timestamp};
+use reqwest::Request;
 use reqwest::header::{
     CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, USER_AGENT,
 };
-use reqwest::{Client, Request};
 use tracing::warn;
 
 use super::keyring::{KeyError, Keyring, Purpose};
-use super::{answer, signature};
+use super::signature;
 use crate::handler::JobContext;
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("chronos/", env!("CARGO_PKG_VERSION")));
@@ -20,7 +20,6 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The request of this target for this run, whose secrets the keyring opens.
 pub(super) fn build(
-    client: &Client,
     http: &Http,
     context: &JobContext,
     keyring: Option<&dyn Keyring>,
@@ -35,12 +34,13 @@ pub(super) fn build(
         let keys = signing_keys(&secret).map_err(unsendable)?;
         sign(&mut headers, &keys, http, context, now).map_err(unsendable)?;
     }
-    let mut request =
-        client.request(method, http.url().clone()).headers(headers).timeout(http.timeout());
+    let mut request = Request::new(method, http.url().clone());
+    *request.headers_mut() = headers;
+    *request.timeout_mut() = Some(http.timeout());
     if !http.body().is_empty() {
-        request = request.body(http.body().to_vec());
+        *request.body_mut() = Some(http.body().to_vec().into());
     }
-    request.build().map_err(|error| unsendable(answer::root(&error)))
+    Ok(request)
 }
 
 fn unsendable(problem: impl Display) -> Failure {
@@ -82,9 +82,12 @@ impl Secrets<'_> {
     }
 }
 
+/// As many as are added to the user's headers, at most.
+const OWN_HEADERS: usize = 12;
+
 /// The user's headers, and the usual ones that the user left out.
 fn asked_for(http: &Http, secrets: &Secrets<'_>) -> Result<HeaderMap, Failure> {
-    let mut headers = HeaderMap::new();
+    let mut headers = HeaderMap::with_capacity(http.headers().len() + OWN_HEADERS);
     for header in http.headers() {
         let value = secrets.open(Purpose::Header(header.name()), header.value())?;
         let mut value: HeaderValue = value.parse().map_err(unsendable)?;

@@ -85,7 +85,7 @@ async fn runs_of_a_users_job_do_not_pile_up() {
             assert_eq!(quota(&answer), ("user_max_runs_per_job".into(), 3));
             let (named, detail) = answer.refused(422);
             assert_eq!(named, *field);
-            assert!(detail.contains("use a number from 1 to 3"), "{detail}");
+            assert!(detail.contains("a number from 1 to 3"), "{detail}");
         }
         ada.post("/jobs/recurring", &job).await.expect(201);
     }
