@@ -94,10 +94,8 @@ impl Finisher {
     /// Whether ends should wait: in a second in which much begins, what begins is late and what ended
     /// is not.
     fn should_wait(&mut self) -> bool {
-        let Shared { bells, beginnings, .. } = &*self.shared;
-        let found =
-            bells.planning.load(Ordering::Relaxed) || bells.claiming.load(Ordering::Relaxed);
-        let busy = found || !beginnings.is_empty();
+        let bells = &self.shared.bells;
+        let busy = bells.planning.load(Ordering::Relaxed) || bells.claiming.load(Ordering::Relaxed);
         let waiting = self.shared.ended().len();
         if !busy || waiting >= MOST_WAITING {
             self.waiting_since = None;
