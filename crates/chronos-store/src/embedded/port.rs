@@ -122,6 +122,9 @@ impl Store for EmbeddedStore {
         while ahead > 0 {
             ahead = self.lock().read_ahead(ahead, now);
         }
+        if let Some(syncer) = self.syncer.as_ref().filter(|_| self.lock().is_quiet(now)) {
+            syncer.tidy();
+        }
         Ok(answers)
     }
 

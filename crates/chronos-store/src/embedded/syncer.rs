@@ -33,7 +33,15 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: Vec<(Ticket, oneshot::Sender<kv::Result<()>>)>,
+    /// Whether nobody waits for anything else just now either.
+    quiet: bool,
     stop: bool,
+}
+
+/// What the thread does next.
+enum Work {
+    Sync,
+    Tidy,
 }
 
 impl Syncer {
@@ -65,6 +73,12 @@ impl Syncer {
         Ticket(self.shared.committed.load(Ordering::SeqCst))
     }
 
+    /// Has the engine do in this moment what it would have to do soon.
+    pub(super) fn tidy(&self) {
+        self.shared.queue().quiet = true;
+        self.shared.bell.notify_one();
+    }
+
     /// Waits until the commit is durable.
     pub(super) async fn synced(&self, ticket: Ticket) -> Result<()> {
         let (sender, receiver) = oneshot::channel();
@@ -94,21 +108,31 @@ impl Shared {
     }
 
     fn run(&self) {
-        while self.wait() {
-            // Whatever is committed by now is covered, also for those who have not asked yet.
-            let covered = Ticket(self.committed.load(Ordering::SeqCst));
-            let synced = self.kv.sync();
-            self.answer(covered, &synced);
+        while let Some(work) = self.wait() {
+            match work {
+                Work::Sync => {
+                    // Whatever is committed by now is covered, also for those who have not asked yet.
+                    let covered = Ticket(self.committed.load(Ordering::SeqCst));
+                    let synced = self.kv.sync();
+                    self.answer(covered, &synced);
+                }
+                Work::Tidy => self.kv.tidy(),
+            }
         }
     }
 
-    /// Waits for someone who waits; says no when there is nothing left to do.
-    fn wait(&self) -> bool {
+    /// Waits for someone who waits, or for a quiet moment; gives nothing when nothing is left to do.
+    fn wait(&self) -> Option<Work> {
         let mut queue = self.queue();
-        while queue.waiting.is_empty() && !queue.stop {
+        while queue.waiting.is_empty() && !queue.stop && !queue.quiet {
             queue = self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        !queue.waiting.is_empty()
+        let quiet = std::mem::take(&mut queue.quiet);
+        match queue.waiting.is_empty() {
+            false => Some(Work::Sync),
+            true if quiet && !queue.stop => Some(Work::Tidy),
+            true => None,
+        }
     }
 
     fn answer(&self, covered: Ticket, synced: &kv::Result<()>) {

@@ -52,8 +52,8 @@ pub trait Tables: Send + Sync + Sized + 'static {
     /// As [`Kv::sync`].
     fn sync(&self) -> Result<()>;
 
-    /// Whether so much is in memory that it should be written out.
-    fn is_full(&self) -> bool;
+    /// How much is in memory that is to be written out, as a share of what may be.
+    fn filled(&self) -> f64;
 
     /// Begins to write out everything that is in memory, after which journals may go.
     fn write_out(&self) -> Result<()>;
@@ -192,12 +192,12 @@ impl<T: Tables> DurableKv<T> {
         if self.tables().is_some() { Ok(()) } else { Err(error) }
     }
 
-    /// Writes out what is in memory if that is much.
-    fn make_room(&self, writer: &Writer) {
-        if let Some(tables) = self.tables().as_ref().filter(|tables| tables.is_full())
+    /// Writes out what is in memory if it is this share of what may be there.
+    fn make_room(&self, writer: &Writer, share: f64) {
+        if let Some(tables) = self.tables().as_ref().filter(|tables| tables.filled() > share)
             && let Err(failure) = self.write_out(writer, tables)
         {
-            // The batch is committed all the same; the next one tries again.
+            // What is committed stays so; the next one tries again.
             warn!(error = %failure.text(), "Store could not write out what is in memory");
         }
     }
@@ -268,7 +268,7 @@ impl<T: Tables> Kv for DurableKv<T> {
         match committed {
             Some(Ok(())) => {
                 writer.count = count;
-                self.make_room(&writer);
+                self.make_room(&writer, 1.0);
                 Ok(())
             }
             // A worker of the engine failed unseen.
@@ -313,6 +313,14 @@ impl<T: Tables> Kv for DurableKv<T> {
                 let space = probe(self.directory.path()).map_err(Failure::from);
                 Err(Error(space.err().unwrap_or(failure).text()))
             }
+        }
+    }
+
+    // Writing out takes tens of milliseconds, for which whoever commits in a busy moment would wait.
+    fn tidy(&self) {
+        let writer = self.writer();
+        if writer.halted.is_none() && !writer.failed {
+            self.make_room(&writer, 0.5);
         }
     }
 

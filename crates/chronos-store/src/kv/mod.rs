@@ -39,6 +39,9 @@ pub trait Kv: Send + Sync + 'static {
     /// in doubt: whoever syncs for several callers tells all of them.
     fn sync(&self) -> Result<()>;
 
+    /// Does what would have to be done soon, because nobody waits just now. Blocks.
+    fn tidy(&self) {}
+
     /// Whether anything survives at all, and is worth a sync.
     fn is_durable(&self) -> bool {
         true

@@ -167,9 +167,9 @@ impl Tables for RocksTables {
         Ok(self.db.flush_wal(true)?)
     }
 
-    fn is_full(&self) -> bool {
+    fn filled(&self) -> f64 {
         // It writes out by itself, all families together, and keeps account of its journals.
-        false
+        0.0
     }
 
     fn write_out(&self) -> Result<()> {

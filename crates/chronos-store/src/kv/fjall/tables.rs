@@ -206,9 +206,9 @@ impl Tables for FjallTables {
         Ok(self.db.persist(PersistMode::SyncAll)?)
     }
 
-    fn is_full(&self) -> bool {
+    fn filled(&self) -> f64 {
         let active = |table: &Keyspace| table.tree.active_memtable().size();
-        self.all().map(active).sum::<u64>() > BUFFER
+        self.all().map(active).sum::<u64>() as f64 / BUFFER as f64
     }
 
     fn write_out(&self) -> Result<()> {

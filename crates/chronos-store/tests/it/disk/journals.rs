@@ -3,10 +3,12 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use chronos_store::OpenError;
-use chronos_store::kv::Kv;
 use chronos_store::kv::fjall::FjallKv;
+use chronos_store::kv::{Batch, Kv};
 use tempfile::TempDir;
 
 use super::torn::filled;
@@ -184,3 +186,36 @@ fn a_store_larger_than_its_journals_is_there_again() {
         assert!(kv.get(&key(number)).unwrap() == Some(value(number)), "{number}");
     }
 }
+
+#[test]
+fn half_of_what_may_be_in_memory_is_written_out_in_a_quiet_moment() {
+    let directory = tempfile::tempdir().unwrap();
+    let kv = FjallKv::open_in(directory.path()).unwrap();
+    let fill = |first: u8, mebibytes: u8| {
+        for number in 0..mebibytes {
+            let mut batch = Batch::default();
+            batch.put([7, first, number].as_slice(), vec![number; 1 << 20]);
+            kv.commit(batch).unwrap();
+        }
+    };
+    let is_written_out = || {
+        let tables = fs::read_dir(directory.path().join("engine/keyspaces/2/tables"));
+        tables.is_ok_and(|mut tables| tables.next().is_some())
+    };
+    fill(0, 12);
+    kv.tidy();
+    fill(1, 8);
+    assert!(!is_written_out(), "a little is left where it is");
+    kv.tidy();
+    let patience = Duration::from_secs(30).as_millis() / PAUSE.as_millis();
+    for _ in 0..patience {
+        if is_written_out() {
+            return;
+        }
+        thread::sleep(PAUSE);
+    }
+    panic!("nothing is written out: {:?}", files(directory.path()));
+}
+
+/// Between two looks at what another thread does.
+const PAUSE: Duration = Duration::from_millis(5);

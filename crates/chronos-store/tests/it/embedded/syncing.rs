@@ -2,14 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
-use chronos_core::Store;
-use chronos_core::store::{Compacted, Error};
+use chronos_core::plan::Ending;
+use chronos_core::store::{Compacted, Error, Taker};
+use chronos_core::{Store, Timestamp};
 use chronos_store::kv::{self, Batch, CompactionWatch, Kv, MemoryKv, Order, Visitor};
 use chronos_store::{EmbeddedStore, Retention};
 use tokio::task::JoinSet;
 
-use crate::bench::{at, every, job_id};
+use crate::bench::{LEASE, at, every, finish, job_id, worker};
 
 /// A disk whose syncs take until someone lets them pass.
 #[derive(Default)]
@@ -19,6 +21,7 @@ struct Disk {
     passes: Mutex<u32>,
     granted: Condvar,
     begun: AtomicU32,
+    tidied: AtomicU32,
     broken: AtomicBool,
 }
 
@@ -54,6 +57,10 @@ impl Kv for SlowKv {
             return Err(kv::Error("the disk is gone".into()));
         }
         Ok(())
+    }
+
+    fn tidy(&self) {
+        self.0.tidied.fetch_add(1, Ordering::SeqCst);
     }
 
     fn scan_snapshot(&self, visit: Visitor<'_>) -> kv::Result<()> {
@@ -136,4 +143,29 @@ async fn what_writes_nothing_waits_for_no_sync() {
     assert!(store.fire_due(at(5), 9, None).await.unwrap().planned.is_empty());
     assert!(store.delete_job(job_id("a"), at(5)).await.is_err());
     assert_eq!(kv.0.begun.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn the_engine_tidies_up_when_nothing_comes_due_for_a_while() {
+    let (store, kv) = store();
+    kv.0.let_pass(u32::MAX);
+    store.create_job(every("a", 10), at(0)).await.unwrap();
+    let lease = Duration::from_secs(LEASE.unsigned_abs());
+    let taker = Taker { worker: worker("w"), lease, room: 9 };
+    let run = async |second: i64, over: Timestamp| {
+        let claims = store.fire_due(at(second), 9, Some(&taker)).await.unwrap().claims;
+        let ends = claims.iter().map(|claim| finish(claim.hold, Ending::Success, second));
+        assert_eq!(store.finish(ends.collect(), over).await.unwrap().len(), 1);
+    };
+    // The next slot is a moment away.
+    run(10, at(20).before(Duration::from_millis(100))).await;
+    store.flush().await.unwrap();
+    assert_eq!(kv.0.tidied.load(Ordering::SeqCst), 0);
+    run(20, at(21)).await;
+    let tidied = async {
+        while kv.0.tidied.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), tidied).await.expect("it tidies up");
 }
