@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::rest::{JSON, send};
 use crate::serving::{Serving, serve};
-use crate::texts;
 
 const KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const SIGNING: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
@@ -36,10 +35,9 @@ async fn a_key_or_a_secret_that_others_may_read_stops_the_start() {
     ] {
         for mode in [0o640, 0o604, 0o620, 0o602, 0o601, 0o644, 0o777] {
             write(path, text, mode);
-            let output = serve(&data, flags).output().unwrap();
-            let (_, said) = texts(&output);
-            assert_eq!(output.status.code(), Some(1), "{key} {mode:o}: {said}");
-            let said = said.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+            let mut process = Serving::spawn(&mut serve(&data, flags));
+            let said = process.line("error: ").await;
+            assert_eq!(process.code().await, Some(1), "{key} {mode:o}: {said}");
             assert!(said.starts_with(&format!("error: {key}: ")), "{said}");
             let what = format!("others may read it (mode {mode:o}); run chmod go-rwx on it");
             assert!(said.contains(&what) && said.contains(path.to_str().unwrap()), "{said}");
