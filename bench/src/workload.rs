@@ -10,11 +10,12 @@ use chronos_core::plan::Ending;
 use chronos_core::schedule::{Schedule, Zone};
 use chronos_core::store::{Claim, Finish, Store, Taker};
 use chronos_core::{JobId, JobSpec, Timestamp, WorkerId};
+use chronos_engine::run::EngineConfig;
 use futures::{StreamExt, TryStreamExt};
 use tokio::sync::mpsc;
 
 /// Executions that go through one step, as in an engine.
-pub(crate) const BATCH: usize = 512;
+pub(crate) const BATCH: usize = EngineConfig::BATCH;
 /// Callers that create jobs at once.
 const CREATORS: usize = 1_024;
 /// Batches of runs that may be begun and not yet ended.

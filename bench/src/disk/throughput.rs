@@ -35,15 +35,16 @@ pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
         let (before, recorded) = record().await?;
         batches = recorded.len();
         let replayed = tokio::task::spawn_blocking(move || bare::replay(before, recorded));
-        best.bare = best.bare.max(runs / replayed.await??);
-        let verbs = by_verbs().await?;
-        best.verbs = best.verbs.max(runs / verbs.wall);
-        cpu = cpu.min(verbs.cpu / runs * 1e6);
-        best.engine = best.engine.max(runs / by_engine().await?);
-        let Best { bare, verbs, engine } = best;
+        let bare = runs / replayed.await??;
+        let spent = by_verbs().await?;
+        let (verbs, engine) = (runs / spent.wall, runs / by_engine().await?);
         eprintln!(
             "{number} of {TRIES}: bare {bare:.0}, verbs {verbs:.0}, engine {engine:.0} runs/s"
         );
+        cpu = cpu.min(spent.cpu / runs * 1e6);
+        best.bare = best.bare.max(bare);
+        best.verbs = best.verbs.max(verbs);
+        best.engine = best.engine.max(engine);
     }
     let Best { bare, verbs, engine } = best;
     let size = runs / batches as f64 * 2.0;

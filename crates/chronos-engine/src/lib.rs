@@ -86,6 +86,8 @@
 
 pub mod clock;
 pub mod compaction;
+#[cfg(feature = "cores")]
+pub mod cores;
 pub mod handler;
 #[cfg(feature = "http")]
 pub mod http;

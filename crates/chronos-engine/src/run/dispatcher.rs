@@ -1,7 +1,5 @@
 //! The dispatcher: claims executions whose time has come and starts them.
 
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
 use chronos_core::Timestamp;
 use chronos_core::store::{self, Terms};
@@ -34,15 +32,15 @@ impl Tick for Dispatcher {
         let room = shared.room();
         if room.left() == 0 {
             // Whoever makes room rings the bell.
-            shared.bells.claiming.store(false, Ordering::Relaxed);
+            shared.bells.claiming.go_on(false, &shared.bells.finish);
             return Ok(None);
         }
         let claimed_at = shared.clock.monotonic();
         let terms = Terms { now: shared.clock.now(), lease: shared.config.lease };
         let claimed = shared.store.claim(&shared.config.worker, terms, room.left());
-        let claimed = super::ask(&shared.bells.claiming, claimed).await?;
+        let claimed = shared.bells.claiming.ask(claimed, &shared.bells.finish).await?;
         let more = claimed.next.is_some_and(|next| next <= terms.now);
-        shared.bells.claiming.store(more, Ordering::Relaxed);
+        shared.bells.claiming.go_on(more, &shared.bells.finish);
         self.starter.begin(claimed.claims, claimed_at, room).await;
         Ok(claimed.next)
     }

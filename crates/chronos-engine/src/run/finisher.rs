@@ -1,7 +1,6 @@
 //! The finisher: reports the ends of runs to the store, many at a time.
 
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -38,6 +37,11 @@ impl Shared {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many ends a turn reports.
+    fn turn(&self) -> usize {
+        2 * self.config.batch
+    }
+
     pub(super) fn hand_over(&self, entry: &Entry, ending: Ending) {
         let ending = match ending {
             // Whoever was asked to stop and then ended, was stopped.
@@ -55,8 +59,8 @@ impl Shared {
         let ended = Ended { spec: entry.context.spec().clone(), is_notice, finish };
         let mut waiting = self.ended();
         waiting.push_back(ended);
-        // Whoever finds others waiting need not ring: the finisher knows of them.
-        if waiting.len() == 1 {
+        // Whoever finds others waiting need not ring, unless those who wait for more have enough.
+        if waiting.len() == 1 || waiting.len() == self.turn() {
             self.bells.finish.notify_one();
         }
     }
@@ -91,19 +95,21 @@ impl Finisher {
         }
     }
 
-    /// Whether ends should wait: in a second in which much begins, what begins is late and what ended
-    /// is not.
-    fn should_wait(&mut self) -> bool {
-        let bells = &self.shared.bells;
-        let busy = bells.planning.load(Ordering::Relaxed) || bells.claiming.load(Ordering::Relaxed);
-        let waiting = self.shared.ended().len();
-        if !busy || waiting >= MOST_WAITING {
+    /// How long ends should wait unless someone rings: in a second in which much begins, what begins is
+    /// late and what ended is not.
+    fn should_wait(&mut self) -> Option<Duration> {
+        let (planning, claiming) = (&self.shared.bells.planning, &self.shared.bells.claiming);
+        let busy = planning.are_more() || claiming.are_more();
+        // While the store takes its time over beginnings there is time for a whole turn.
+        let at_it = planning.are_asked_for() || claiming.are_asked_for();
+        let enough = if at_it { self.shared.turn() } else { MOST_WAITING };
+        if !busy || self.shared.ended().len() >= enough {
             self.waiting_since = None;
-            return false;
+            return None;
         }
         let now = self.shared.clock.monotonic();
         let since = *self.waiting_since.get_or_insert(now);
-        now.saturating_sub(since) < PATIENCE
+        PATIENCE.checked_sub(now.saturating_sub(since)).filter(|left| !left.is_zero())
     }
 
     /// Reports a batch; says whether there was any.
@@ -150,8 +156,8 @@ impl Tick for Finisher {
     }
 
     async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
-        if self.should_wait() {
-            return Ok(Some(self.shared.clock.now().after(Duration::from_millis(2))));
+        if let Some(left) = self.should_wait() {
+            return Ok(Some(self.shared.clock.now().after(left)));
         }
         // One batch is made ready and its answer read while the store is at the other.
         let (one, other) = tokio::join!(self.report(), self.report());

@@ -77,6 +77,9 @@ pub struct EngineConfig {
 }
 
 impl EngineConfig {
+    /// Jobs and executions in one step, where nothing else is said.
+    pub const BATCH: usize = 512;
+
     /// The usual figures: 30 s leases renewed every 5 s.
     #[must_use]
     pub fn new(worker: WorkerId) -> Self {
@@ -90,7 +93,7 @@ impl EngineConfig {
             heartbeat: Duration::from_secs(5),
             lease_margin: Duration::from_secs(2),
             cancel_grace: Duration::from_secs(10),
-            batch: 512,
+            batch: Self::BATCH,
             webhook: None,
         }
     }
@@ -165,24 +168,49 @@ pub(crate) struct Bells {
     pub(crate) finish: Arc<Notify>,
     pub(crate) reap: Arc<Notify>,
     pub(crate) announce: Arc<Notify>,
-    /// Set while there are slots to fire or executions to claim: beginnings go before ends.
-    pub(crate) planning: AtomicBool,
-    pub(crate) claiming: AtomicBool,
+    pub(crate) planning: Beginnings,
+    pub(crate) claiming: Beginnings,
     /// Set when someone asked a run to stop: the keeper must not wait for its next heartbeat.
     pub(crate) stop_asked: Arc<AtomicBool>,
 }
 
-/// Asks a store for beginnings. While it takes its time over them, there is time for ends.
-async fn ask<T>(beginning: &AtomicBool, asked: impl Future<Output = T>) -> T {
-    let mut asked = pin!(asked);
-    poll_fn(|context| {
-        let answer = asked.as_mut().poll(context);
-        if answer.is_pending() {
-            beginning.store(false, Ordering::Relaxed);
+/// What a loop knows of slots to fire or executions to claim: beginnings go before ends.
+#[derive(Default)]
+pub(crate) struct Beginnings {
+    /// Whether there are more.
+    more: AtomicBool,
+    /// Whether the store takes its time over some.
+    asked: AtomicBool,
+}
+
+impl Beginnings {
+    /// Asks a store for beginnings; lets ends know when there is time for them.
+    async fn ask<T>(&self, asked: impl Future<Output = T>, ends: &Notify) -> T {
+        let mut asked = pin!(asked);
+        poll_fn(|context| {
+            let answer = asked.as_mut().poll(context);
+            let pending = answer.is_pending();
+            if self.asked.swap(pending, Ordering::Relaxed) != pending && pending {
+                ends.notify_one();
+            }
+            answer
+        })
+        .await
+    }
+
+    fn go_on(&self, more: bool, ends: &Notify) {
+        if self.more.swap(more, Ordering::Relaxed) && !more {
+            ends.notify_one();
         }
-        answer
-    })
-    .await
+    }
+
+    fn are_more(&self) -> bool {
+        self.more.load(Ordering::Relaxed)
+    }
+
+    fn are_asked_for(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
 }
 
 /// A running engine.

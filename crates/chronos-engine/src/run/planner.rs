@@ -1,7 +1,5 @@
 //! The planner: fires the slots of due jobs, and starts at once what may begin at once.
 
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
 use chronos_core::Timestamp;
 use chronos_core::store::{self, Taker};
@@ -39,10 +37,10 @@ impl Tick for Planner {
         let taker = Some(&taker).filter(|_| config.roles.worker);
         let (now, claimed_at) = (shared.clock.now(), shared.clock.monotonic());
         let fired = shared.store.fire_due(now, config.batch, taker);
-        let fired = super::ask(&shared.bells.planning, fired).await?;
+        let fired = shared.bells.planning.ask(fired, &shared.bells.finish).await?;
         shared.observer.scanned(shared.clock.monotonic().saturating_sub(claimed_at));
         let more = fired.next.is_some_and(|next| next <= now);
-        shared.bells.planning.store(more, Ordering::Relaxed);
+        shared.bells.planning.go_on(more, &shared.bells.finish);
         shared.observer.planned(&fired.planned);
         for (job, unreadable) in &fired.unreadable {
             error!(%job, error = %unreadable, "Job set aside: its record cannot be read");

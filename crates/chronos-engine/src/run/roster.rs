@@ -121,6 +121,8 @@ impl Room {
             launches.push(entry.context.clone());
             let mut part = roster.part(id);
             if roster.closed.load(Ordering::SeqCst) {
+                drop(part);
+                roster.leave(count + 1 - launches.len());
                 return Vec::new();
             }
             part.entries.insert(id, entry);

@@ -39,6 +39,9 @@ impl Starter {
             let starter = self.clone();
             let begun = async move { starter.begin_here(claims, claimed_at, room).await };
             self.shared.beginnings.spawn(begun);
+            // The task that a thread spawned last waits until that thread lets go; with another behind
+            // it, it is anyone's.
+            tokio::spawn(std::future::ready(()));
         }
     }
 

@@ -1,6 +1,9 @@
 //! `chronos serve`: the daemon in this process, until a signal asks it to stop.
 
-use chronos_engine::{CompactionJobConfig, SchedulerService, create_compaction_job};
+use std::io;
+
+use chronos_engine::{CompactionJobConfig, SchedulerService, cores, create_compaction_job};
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
@@ -24,14 +27,28 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let config = args.layers.load()?.config;
     logs::init(&config.log, config.log_format)?;
-    serve(config.serve(), config.compaction())
+    serve(
+        runtime(config.keep_to_cores).map_err(Error::Machine)?,
+        config.serve(),
+        config.compaction(),
+    )
+}
+
+fn runtime(keep_to_cores: bool) -> io::Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    if keep_to_cores && !cores::keep_to_cores(&mut builder)? {
+        warn!("Threads do not keep to cores: this process has a share of the cores, or one");
+    }
+    builder.enable_all().build()
 }
 
 /// Serves until a signal asks to stop. A second one ends the process at once, with the exit code
 /// that a shell would give it.
-pub(crate) fn serve(config: ServeConfig, compaction: CompactionJobConfig) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(Error::Machine)?;
+fn serve(
+    runtime: Runtime,
+    config: ServeConfig,
+    compaction: CompactionJobConfig,
+) -> Result<(), Error> {
     let served = runtime.block_on(until_signalled(config, compaction));
     // A run that blocks its thread must not keep the process.
     runtime.shutdown_background();

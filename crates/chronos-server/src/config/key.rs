@@ -96,6 +96,9 @@ keys! {
     "max_concurrent_runs" "CHRONOS_MAX_CONCURRENT_RUNS" "max-concurrent-runs" "N" Number:
         "Runs that may be under way at once; further ones wait their turn",
         "a whole number from 1";
+    "keep_to_cores" "CHRONOS_KEEP_TO_CORES" "keep-to-cores" "BOOL" Switch:
+        "Whether each thread that runs jobs keeps to a core of its own, where the machine's cores are all ours",
+        "true or false";
     "default_timezone" "CHRONOS_DEFAULT_TIMEZONE" "default-timezone" "ZONE" Text:
         "The time zone of cron jobs that name none",
         "an IANA name such as Europe/Berlin";

@@ -70,6 +70,8 @@ pub struct Config {
     pub shutdown_timeout_secs: u64,
     /// Runs that may be under way at once; further ones wait their turn.
     pub max_concurrent_runs: usize,
+    /// Whether each thread that runs jobs keeps to a core of its own.
+    pub keep_to_cores: bool,
     /// The zone of cron jobs that name none.
     pub default_timezone: Zone,
     /// How late a slot may fire and still count as on time, for jobs that do not say.
@@ -189,6 +191,7 @@ impl Config {
             max_clock_skew_secs: ServeConfig::MAX_CLOCK_SKEW.as_secs(),
             shutdown_timeout_secs: scheduler.shutdown_timeout_secs,
             max_concurrent_runs: scheduler.max_concurrent_runs,
+            keep_to_cores: false,
             default_timezone: Zone::UTC,
             misfire_grace_secs: scheduler.misfire_grace.as_secs(),
             history_per_job: scheduler.history_per_job,
