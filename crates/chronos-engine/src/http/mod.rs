@@ -157,6 +157,18 @@ impl Inner {
         // Whoever waits for their own turn must not keep a host's from others.
         let _turn = if owner.is_empty() { None } else { self.owners.enter(owner).await };
         let _room = self.hosts.enter(&host_of(http.url())).await;
+        // Thousands may wait for their turn: the state of a request is large, and made when it begins.
+        Box::pin(self.ask(http, context, &client, trail)).await
+    }
+
+    /// Makes the request and keeps what is answered.
+    async fn ask(
+        &self,
+        http: &Http,
+        context: &JobContext,
+        client: &Client,
+        trail: Arc<Trail>,
+    ) -> Result<(), Failure> {
         let keyring = self.keyring.get().map(|keyring| &**keyring);
         // Signed when it is sent: whoever verifies it compares clocks.
         let request = request::build(http, context, keyring, self.clock.now())?;

@@ -9,6 +9,7 @@ mod compaction;
 mod desk;
 mod executions;
 mod find;
+mod gate;
 mod index;
 mod jobs;
 mod keys;
@@ -33,6 +34,7 @@ use chronos_core::store::{Error, Result, WakeHook, Worker};
 use chronos_core::{Execution, Timestamp, WorkerId};
 
 use crate::kv::{Kv, MemoryKv};
+use gate::Gate;
 use keys::Key;
 pub use retention::Retention;
 use state::State;
@@ -47,6 +49,8 @@ const ORPHANS_PER_STEP: usize = 256;
 pub struct EmbeddedStore {
     /// The state's engine, for what takes long and must not hold up the verbs.
     kv: Arc<dyn Kv>,
+    /// Before the state: one step at a time, and threads that do not sleep through another's.
+    gate: Gate,
     state: Mutex<State>,
     hooks: RwLock<Vec<WakeHook>>,
     /// Makes steps durable before they are acknowledged, if the engine keeps anything.
@@ -79,7 +83,7 @@ impl EmbeddedStore {
         let syncer = Syncer::start(&kv)?;
         let (state, failed) = (Mutex::new(state), AtomicBool::new(false));
         let (hooks, workers) = (RwLock::default(), Mutex::default());
-        Ok(Self { kv, state, hooks, syncer, failed, workers })
+        Ok(Self { kv, gate: Gate::default(), state, hooks, syncer, failed, workers })
     }
 
     pub(crate) fn kv(&self) -> &dyn Kv {
@@ -133,7 +137,10 @@ impl EmbeddedStore {
         now: Timestamp,
         verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (value, ticket) = self.commit(now, verb).inspect_err(|error| {
+        let pass = self.gate.enter().await;
+        let committed = self.commit(now, verb);
+        drop(pass);
+        let (value, ticket) = committed.inspect_err(|error| {
             if matches!(error, Error::Unavailable(_)) {
                 self.failed.store(true, Ordering::SeqCst);
             }
