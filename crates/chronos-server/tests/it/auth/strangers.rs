@@ -196,7 +196,7 @@ async fn what_is_somebody_elses_is_not_there_over_grpc_either() {
         let update = UpdateJobRequest { job: job.clone(), ..UpdateJobRequest::default() };
         told.push(soon(grpc.update_job(update)).await.unwrap_err());
         told.push(soon(grpc.delete_job(DeleteJobRequest { job: job.clone() })).await.unwrap_err());
-        let pause = PauseJobRequest { job: job.clone(), note: String::new() };
+        let pause = PauseJobRequest { job: job.clone(), ..PauseJobRequest::default() };
         told.push(soon(grpc.pause_job(pause)).await.unwrap_err());
         told.push(soon(grpc.resume_job(ResumeJobRequest { job: job.clone() })).await.unwrap_err());
         told.push(soon(grpc.run_job(RunJobRequest { job: job.clone() })).await.unwrap_err());
