@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::execution::{CancelCause, SkipReason, Trigger};
 use crate::notice::Kind;
-use crate::{ExecutionId, JobId, Timestamp};
+use crate::{ExecutionId, JobId, PolicyId, Timestamp};
 
 /// One decision about one job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,13 +56,23 @@ pub enum Decision {
         /// Its new version.
         version: u64,
     },
-    /// The job was paused.
+    /// The job was paused, or what was said about its pause was changed.
     Paused {
         /// What the person wrote.
         note: Option<Arc<str>>,
+        /// When it resumes by itself, if it does.
+        resume_at: Option<Timestamp>,
     },
     /// The job was resumed.
-    Resumed,
+    Resumed {
+        /// Whether it did so by itself, because its time had come.
+        by_itself: bool,
+    },
+    /// The quiet hours that the job observes are missing or cannot be read, so they held nothing back.
+    PolicyMissing {
+        /// The policy that it refers to.
+        policy: PolicyId,
+    },
     /// The job was deleted.
     Deleted,
     /// An execution came to its end.
@@ -169,7 +179,8 @@ impl Decision {
             Self::Created => "schedule.created",
             Self::Updated { .. } => "schedule.updated",
             Self::Paused { .. } => "schedule.paused",
-            Self::Resumed | Self::Enabled => "schedule.resumed",
+            Self::Resumed { .. } | Self::Enabled => "schedule.resumed",
+            Self::PolicyMissing { .. } => "schedule.policy_missing",
             Self::Redriven { .. } => "execution.redriven",
             Self::Deleted | Self::Disabled => "schedule.cancelled",
             Self::Ended { ending, .. } => match ending {
@@ -207,14 +218,24 @@ impl Decision {
                 format!("missed {}: nobody was there to fire in time", slots.in_words())
             }
             Self::Skipped { slots, reason } => {
-                format!("skipped {}: {}", slots.in_words(), reason.as_str())
+                let why = format!("skipped {}: {}", slots.in_words(), reason.as_str());
+                reason.note().map_or(why.clone(), |note| format!("{why} ({note})"))
             }
             Self::Deferred { slot, until } => format!("quiet hours hold {slot} back until {until}"),
             Self::Created => "created".into(),
             Self::Updated { version } => format!("updated to version {version}"),
-            Self::Paused { note: None } => "paused".into(),
-            Self::Paused { note: Some(note) } => format!("paused: {note}"),
-            Self::Resumed => "resumed".into(),
+            Self::Paused { note, resume_at } => {
+                let until = resume_at.map(|at| format!(" until {at}")).unwrap_or_default();
+                let why = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+                format!("paused{until}{why}")
+            }
+            Self::Resumed { by_itself: false } => "resumed".into(),
+            Self::Resumed { by_itself: true } => "resumed by itself".into(),
+            Self::PolicyMissing { policy } => {
+                format!(
+                    "quiet-hours policy {policy} is missing or cannot be read, so nothing is held back"
+                )
+            }
             Self::Deleted => "deleted".into(),
             Self::Disabled => "switched off".into(),
             Self::Enabled => "switched on again".into(),

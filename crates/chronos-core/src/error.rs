@@ -86,6 +86,31 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A field of a quiet-hours policy cannot be accepted.
+    #[error("{field} of the quiet hours: {problem}")]
+    QuietHours {
+        /// The field that was given.
+        field: &'static str,
+        /// What is wrong with it and what is accepted.
+        problem: String,
+    },
+    /// A pause would be over before it begins.
+    #[error(
+        "resume_at {given} is not accepted: it is past; use an instant to come, or leave it out"
+    )]
+    ResumeAt {
+        /// The instant asked for.
+        given: Timestamp,
+    },
+    /// What is written about a pause is too long.
+    #[error(
+        "{given} characters of a note are not accepted; use at most {max}",
+        max = crate::job::Pause::MAX_NOTE
+    )]
+    PauseNote {
+        /// How long it is.
+        given: usize,
+    },
     /// More retries than a slot may have.
     #[error("max_retry of {given} is not accepted; use 0 to {max}", max = retry::Policy::MAX_RETRY)]
     MaxRetry {

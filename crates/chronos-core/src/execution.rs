@@ -204,8 +204,8 @@ impl CancelCause {
 pub enum SkipReason {
     /// An earlier run of the job was still alive.
     Overlap,
-    /// The job was paused.
-    Paused,
+    /// The job was paused, and why, if its pause says so.
+    Paused(Option<Arc<str>>),
     /// The job's quiet hours held.
     QuietHours,
     /// Nobody was there to fire it in time and its policy does not catch up.
@@ -222,11 +222,22 @@ impl SkipReason {
     pub fn as_str(&self) -> &str {
         match self {
             Self::Overlap => "overlap",
-            Self::Paused => "paused",
+            Self::Paused(_) => "paused",
             Self::QuietHours => "quiet_hours",
             Self::Missed => "missed",
             Self::Superseded => "superseded",
             Self::ByJob(reason) => reason,
+        }
+    }
+
+    /// What somebody wrote about it.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        match self {
+            Self::Paused(note) => note.as_deref(),
+            Self::Overlap | Self::QuietHours | Self::Missed | Self::Superseded | Self::ByJob(_) => {
+                None
+            }
         }
     }
 }

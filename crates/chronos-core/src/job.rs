@@ -35,6 +35,8 @@ pub struct JobSpec {
     pub name: Box<str>,
     /// What it is filed under; in order, each once.
     pub tags: Box<[Box<str>]>,
+    /// The policy that says when nothing fires.
+    pub quiet_hours: Option<PolicyId>,
     /// When its slots are.
     pub schedule: Schedule,
     /// What a slot does.
@@ -49,8 +51,6 @@ pub struct JobSpec {
     pub priority: Priority,
     /// Spreads the start of each run over this window.
     pub jitter: Duration,
-    /// The policy that says when nothing fires.
-    pub quiet_hours: Option<PolicyId>,
     /// What happens after a failure.
     pub retry: retry::Policy,
     /// A run is stopped after this long.
@@ -123,6 +123,7 @@ impl JobSpec {
             owner: "".into(),
             name: name.into(),
             tags: Box::default(),
+            quiet_hours: None,
             schedule,
             target: Target::Handler { name: name.into() },
             overlap: OverlapPolicy::default(),
@@ -130,7 +131,6 @@ impl JobSpec {
             misfire_grace: Self::DEFAULT_GRACE,
             priority: Priority::default(),
             jitter: Duration::ZERO,
-            quiet_hours: None,
             retry: retry::Policy::NONE,
             max_execution_time: None,
             notify: None,
@@ -215,13 +215,20 @@ pub struct Failing {
     pub failures: u32,
 }
 
-/// Why and since when a job is paused.
+/// Why, since when and until when a job is paused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
     /// Since when.
     pub since: Timestamp,
     /// What the person who paused it wrote.
     pub note: Option<Arc<str>>,
+    /// When it resumes by itself; `None` when somebody must say so.
+    pub resume_at: Option<Timestamp>,
+}
+
+impl Pause {
+    /// Longer notes are refused.
+    pub const MAX_NOTE: usize = 1_000;
 }
 
 /// What has happened to a job so far.
@@ -295,9 +302,15 @@ impl Job {
         Ok(Self { spec: Arc::new(spec), standing })
     }
 
-    /// When the planner must look at it next.
+    /// When the planner must look at it next: at its slot, or at the end of its pause.
     #[must_use]
     pub fn due_at(&self) -> Option<Timestamp> {
+        let resume_at = self.standing.paused.as_ref().and_then(|pause| pause.resume_at);
+        // A job that is switched off resumes all the same: what of it waits for that must go on.
+        resume_at.into_iter().chain(self.slot_due()).min()
+    }
+
+    fn slot_due(&self) -> Option<Timestamp> {
         if !self.standing.enabled || self.is_parked() {
             return None;
         }

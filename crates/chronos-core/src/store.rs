@@ -25,7 +25,7 @@ use crate::policy::QuietHours;
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
 pub use compaction::{Compacted, CompactionHook, CompactionProgress};
 pub use creation::Creation;
-pub use error::Error;
+pub use error::{Error, Observer, Observers};
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use once::{Done, Request};
 pub use worker::{Roles, Worker};
@@ -164,11 +164,24 @@ pub trait Store: Send + Sync + 'static {
     /// Decisions in the order they were made, from after a given sequence.
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>>;
 
-    /// Adds a quiet-hours policy or replaces the one of the same id.
-    async fn put_policy(&self, policy: QuietHours) -> Result<()>;
+    /// Adds a quiet-hours policy for jobs to refer to. Its name must be free, and there must be room:
+    /// [`QuietHours::MOST`].
+    async fn create_policy(&self, policy: QuietHours) -> Result<()>;
 
-    /// The policies in the order of their ids.
-    async fn policies(&self) -> Result<Vec<QuietHours>>;
+    /// Edits the policy of the same id, as [`QuietHours::edited`] has it: its jobs are planned by it from then
+    /// on. `expected` refuses the edit when the policy has another version by now.
+    async fn edit_policy(
+        &self,
+        edit: QuietHours,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<QuietHours>;
+
+    /// The policy of this id.
+    async fn policy(&self, policy: PolicyId) -> Result<QuietHours>;
+
+    /// Policies in the order of their ids, from after a given one.
+    async fn policies(&self, after: Option<PolicyId>, limit: usize) -> Result<Vec<QuietHours>>;
 
     /// Removes a policy that no job refers to.
     async fn delete_policy(&self, policy: PolicyId) -> Result<()>;

@@ -21,8 +21,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(crate) struct Problem {
     /// What kind of problem it is.
     #[serde(rename = "type")]
-    #[schema(example = "urn:chronos:problem:validation")]
-    kind: String,
+    #[schema(value_type = String, example = "urn:chronos:problem:validation")]
+    kind: Box<str>,
     /// The kind in a few words.
     #[schema(example = "Unprocessable Entity")]
     title: &'static str,
@@ -38,8 +38,30 @@ pub(crate) struct Problem {
     /// The quota that is used up or would be.
     #[serde(skip_serializing_if = "Option::is_none")]
     quota: Option<Box<Quota>>,
+    /// The jobs that stand in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_use: Option<Box<InUse>>,
     #[serde(skip)]
     retry_after: Option<Duration>,
+}
+
+/// The jobs that refer to what was to be removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct InUse {
+    /// How many there are.
+    #[schema(example = 2)]
+    pub(crate) count: u64,
+    /// The first of them that are there for whoever asks; at most 100.
+    pub(crate) jobs: Vec<JobName>,
+}
+
+/// A job by its id and its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct JobName {
+    #[schema(format = "uuid")]
+    pub(crate) id: String,
+    #[schema(example = "weekday report")]
+    pub(crate) name: String,
 }
 
 /// How much of something an account may take up.
@@ -103,12 +125,13 @@ impl Problem {
             _ => None,
         };
         Self {
-            kind: format!("{TYPES}{}", slug(status)),
+            kind: format!("{TYPES}{}", slug(status)).into(),
             title: status.canonical_reason().unwrap_or_default(),
             status: status.as_u16(),
             detail: detail.into(),
             errors: Vec::new(),
             quota: None,
+            in_use: None,
             retry_after,
         }
     }
@@ -143,7 +166,14 @@ impl Problem {
 
     /// Runs ask for runs without end. Not worth trying again, unlike 508 for whoever retries 5xx.
     pub(crate) fn looping(detail: impl Into<String>) -> Self {
-        Self { kind: format!("{TYPES}loop"), ..Self::new(StatusCode::CONFLICT, detail) }
+        Self { kind: format!("{TYPES}loop").into(), ..Self::new(StatusCode::CONFLICT, detail) }
+    }
+
+    /// Something cannot be removed, because these jobs refer to it.
+    pub(crate) fn in_use(detail: impl Into<String>, by: InUse) -> Self {
+        let kind = format!("{TYPES}in-use").into();
+        let in_use = Some(Box::new(by));
+        Self { kind, in_use, ..Self::new(StatusCode::CONFLICT, detail) }
     }
 
     /// What is wrong, in words.
@@ -186,7 +216,7 @@ impl From<Excess> for Problem {
             Of::Jobs => {
                 // Nobody knows when there will be room.
                 let full = Self::new(StatusCode::TOO_MANY_REQUESTS, problem);
-                Self { kind: format!("{TYPES}quota-used-up"), retry_after: None, ..full }
+                Self { kind: format!("{TYPES}quota-used-up").into(), retry_after: None, ..full }
             }
             Of::Requests(wait) => Self::too_many(problem, wait),
         };
@@ -219,12 +249,16 @@ impl From<store::Error> for Problem {
             }
             Error::NoSuchJob(_) | Error::NoSuchExecution(_) => StatusCode::NOT_FOUND,
             Error::NameTaken(_)
+            | Error::PolicyNameTaken(_)
             | Error::PolicyInUse(_)
+            | Error::TooManyPolicies(_)
             | Error::Overlap(_)
             | Error::NotDeadLetter(_)
             | Error::LeaseLost(_) => StatusCode::CONFLICT,
             Error::TooManyJobs(_) => StatusCode::TOO_MANY_REQUESTS,
-            Error::VersionConflict { .. } => StatusCode::PRECONDITION_FAILED,
+            Error::VersionConflict { .. } | Error::PolicyConflict { .. } => {
+                StatusCode::PRECONDITION_FAILED
+            }
             Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Error::Corrupt(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -283,7 +317,7 @@ mod tests {
             (StatusCode::UNPROCESSABLE_ENTITY, "urn:chronos:problem:validation"),
             (StatusCode::PRECONDITION_FAILED, "urn:chronos:problem:version-mismatch"),
         ] {
-            assert_eq!(Problem::new(status, "x").kind, kind);
+            assert_eq!(&*Problem::new(status, "x").kind, kind);
         }
     }
 }

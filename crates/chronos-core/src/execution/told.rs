@@ -52,6 +52,21 @@ impl Execution {
         }
     }
 
+    /// What was written about the pause that it was skipped in.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        match &self.state {
+            State::Skipped { reason, .. } => reason.note(),
+            State::Queued { .. }
+            | State::Running(_)
+            | State::Success(_)
+            | State::Failed(..)
+            | State::TimedOut(_)
+            | State::Stuck(_)
+            | State::Cancelled { .. } => None,
+        }
+    }
+
     /// What went wrong with it.
     #[must_use]
     pub fn error(&self) -> Option<&str> {

@@ -13,10 +13,13 @@ use crate::{Error, Timestamp};
 pub enum Change {
     /// What it does and when; its identity, age and standing stay.
     Edit(Box<JobSpec>),
-    /// Nothing of it begins until it is resumed.
+    /// Nothing of it begins until it is resumed. Of a job that is paused already it changes what was said
+    /// about that, if it says anything.
     Pause {
         /// Why, for those who find it paused.
         note: Option<Arc<str>>,
+        /// When it resumes by itself; `None` when somebody must say so.
+        resume_at: Option<Timestamp>,
     },
     /// It goes on with its next slot.
     Resume,
@@ -43,14 +46,17 @@ pub fn amend(job: &Job, live: &Live<'_>, change: Change, now: Timestamp) -> Resu
     let mut settled = plan(job, live, now);
     let mut spec = job.spec.clone();
     match change {
-        Change::Pause { note } => {
-            if settled.standing.paused.is_none() {
-                pause(job, live, &mut settled, note, now);
+        Change::Pause { note, resume_at } => {
+            let asked = Pause { since: now, note, resume_at };
+            check_pause(&asked)?;
+            match settled.standing.paused.clone() {
+                None => pause(job, live, &mut settled, asked),
+                Some(before) => pause_anew(&mut settled, &before, asked),
             }
         }
         Change::Resume => {
             if settled.standing.paused.take().is_some() {
-                settled.decisions.push(Decision::Resumed);
+                settled.decisions.push(Decision::Resumed { by_itself: false });
             }
         }
         Change::Disable => disable(live, &mut settled, now),
@@ -67,11 +73,35 @@ pub fn amend(job: &Job, live: &Live<'_>, change: Change, now: Timestamp) -> Resu
     Ok(Amended { spec, plan: settled })
 }
 
+/// Refuses a pause that would be over before it begins, and one that says too much.
+fn check_pause(pause: &Pause) -> Result<(), Error> {
+    let given = pause.note.as_ref().map_or(0, |note| note.chars().count());
+    if given > Pause::MAX_NOTE {
+        return Err(Error::PauseNote { given });
+    }
+    match pause.resume_at {
+        Some(given) if given <= pause.since => Err(Error::ResumeAt { given }),
+        _ => Ok(()),
+    }
+}
+
+/// Changes what was said about a pause, but not since when it is.
+fn pause_anew(plan: &mut Plan, before: &Pause, asked: Pause) {
+    let anew = Pause { since: before.since, ..asked };
+    let says_something = anew.note.is_some() || anew.resume_at.is_some();
+    if says_something && anew != *before {
+        let (note, resume_at) = (anew.note.clone(), anew.resume_at);
+        plan.decisions.push(Decision::Paused { note, resume_at });
+        plan.standing.paused = Some(anew);
+    }
+}
+
 /// Nothing that waits begins any more, whether it waited before or was queued in this very step.
-fn pause(job: &Job, live: &Live<'_>, plan: &mut Plan, note: Option<Arc<str>>, now: Timestamp) {
-    plan.decisions.push(Decision::Paused { note: note.clone() });
-    plan.standing.paused = Some(Pause { since: now, note });
-    let reason = SkipReason::Paused;
+fn pause(job: &Job, live: &Live<'_>, plan: &mut Plan, asked: Pause) {
+    let (now, note, resume_at) = (asked.since, asked.note.clone(), asked.resume_at);
+    plan.decisions.push(Decision::Paused { note: note.clone(), resume_at });
+    plan.standing.paused = Some(asked);
+    let reason = SkipReason::Paused(note);
     // Begun by nobody, a first attempt is skipped like a slot; a one-time job is late, not lost.
     let is_skipped =
         |execution: &Execution| execution.attempt == 1 && !job.spec.schedule.is_one_shot();
@@ -154,8 +184,8 @@ fn edit(
 /// more than one plan may hold. The new schedule takes their place.
 fn forgo_rest(job: &Job, live: &Live<'_>, settled: &mut Plan, now: Timestamp) {
     let standing = settled.standing.clone();
-    let reason = if standing.paused.is_some() {
-        SkipReason::Paused
+    let reason = if let Some(pause) = &standing.paused {
+        SkipReason::Paused(pause.note.clone())
     } else if standing.deferred_until.is_some() {
         SkipReason::QuietHours
     } else {
@@ -164,9 +194,5 @@ fn forgo_rest(job: &Job, live: &Live<'_>, settled: &mut Plan, now: Timestamp) {
     let rest = Job { spec: job.spec.clone(), standing };
     let mut draft = Draft::new(&rest, live, now);
     draft.pass_over(now, &reason);
-    let rest = draft.finish();
-    settled.executions.extend(rest.executions);
-    settled.withdrawals.extend(rest.withdrawals);
-    settled.decisions.extend(rest.decisions);
-    settled.standing = rest.standing;
+    settled.go_on_with(draft.finish());
 }

@@ -6,6 +6,8 @@
 
 mod change;
 mod conclude;
+mod difference;
+mod hold;
 mod overlap;
 mod preview;
 mod redrive;
@@ -15,7 +17,8 @@ use std::time::Duration;
 
 pub use change::{Amended, Change, amend};
 pub use conclude::{Conclusion, Ending, FollowUp, conclude, follow_up};
-pub use preview::{PreviewRun, Reason, preview};
+pub use difference::{Difference, Moved, difference};
+pub use preview::{PreviewRun, Reason, preview, preview_until};
 pub use redrive::redrive;
 pub use tell::{Overdue, Telling, overdue};
 
@@ -23,9 +26,9 @@ use crate::audit::{Decision, Slots};
 use crate::execution::{CancelCause, Execution, SkipReason, Trigger};
 use crate::job::{Job, Standing};
 use crate::notice::Occasions;
-use crate::policy::quiet_hours::Mode;
 use crate::policy::{CatchUpPolicy, QuietHours, jitter};
 use crate::{ExecutionId, Timestamp, TraceId};
+use hold::resume;
 use overlap::Occupancy;
 
 /// Slots that one plan passes over one by one; what lies beyond is recorded as a range. A plan fires
@@ -94,6 +97,27 @@ impl Plan {
         push(&mut self.decisions, decision);
     }
 
+    /// Whether it may let other executions of the job go on, which [`follow_up`] says: it took one back, or
+    /// ended a pause.
+    #[must_use]
+    pub fn leads_on(&self) -> bool {
+        !self.withdrawals.is_empty() || self.resumes()
+    }
+
+    /// Whether it ends a pause.
+    #[must_use]
+    pub fn resumes(&self) -> bool {
+        self.decisions.iter().any(|decision| matches!(decision, Decision::Resumed { .. }))
+    }
+
+    /// Adds the next plan, which was made from where this one leaves the job.
+    fn go_on_with(&mut self, next: Self) {
+        self.executions.extend(next.executions);
+        self.withdrawals.extend(next.withdrawals);
+        self.decisions.extend(next.decisions);
+        self.standing = next.standing;
+    }
+
     /// Makes a waiting execution a skipped one, and says so.
     fn skip_waiting(&mut self, execution: &Execution, reason: SkipReason) {
         let slots = Slots::one(execution.slot);
@@ -119,11 +143,15 @@ fn push<T>(list: &mut Vec<T>, item: T) {
 pub fn plan(job: &Job, live: &Live<'_>, now: Timestamp) -> Plan {
     let mut draft = Draft::new(job, live, now);
     if job.due_at().is_some_and(|due| due <= now) {
-        if job.standing.paused.is_some() {
-            draft.pass_over(now, &SkipReason::Paused);
+        if let Some(pause) = &job.standing.paused {
+            if let Some(end) = pause.resume_at.filter(|end| *end <= now) {
+                return resume(job, live, end, now);
+            }
+            draft.pass_over(now, &SkipReason::Paused(pause.note.clone()));
         } else if let Some(until) = live.quiet_hours.and_then(|quiet| quiet.until(now)) {
             draft.keep_quiet(until);
         } else {
+            draft.note_missing_policy();
             draft.fire_deferred();
             draft.catch_up();
             draft.fire_on_time();
@@ -198,30 +226,6 @@ impl<'a> Draft<'a> {
         } else {
             schedule.next_after(slot)
         }
-    }
-
-    /// Inside quiet hours nothing fires: slots are skipped, or the first waits for their end.
-    fn keep_quiet(&mut self, until: Timestamp) {
-        let defers = self.live.quiet_hours.is_some_and(|quiet| quiet.mode == Mode::Defer);
-        match self.cursor {
-            Some(slot) if defers || self.job.spec.schedule.is_one_shot() => {
-                self.plan.standing.deferred_until = Some(until);
-                self.plan.decide(Decision::Deferred { slot, until });
-            }
-            _ => self.pass_over(self.now, &SkipReason::QuietHours),
-        }
-    }
-
-    /// Fires the slot that waited for the end of quiet hours; those that came due meanwhile do not.
-    fn fire_deferred(&mut self) {
-        let Some(until) = self.plan.standing.deferred_until.take() else {
-            return;
-        };
-        if let Some(slot) = self.slot_until(self.now) {
-            self.fire(slot, Trigger::Schedule, until, None);
-        }
-        let quiet_end = until.before(Duration::from_micros(1)).min(self.now);
-        self.pass_over(quiet_end, &SkipReason::QuietHours);
     }
 
     /// Deals with slots older than the misfire grace, as the job's policy says.

@@ -4,10 +4,12 @@ mod catch_up;
 mod change;
 mod concluding;
 mod cost;
+mod difference;
 mod firing;
 mod fixed_delay;
 mod manual;
 mod overlap;
+mod pausing;
 mod previewing;
 mod quiet;
 mod telling;
@@ -20,7 +22,7 @@ use super::*;
 use crate::execution::{Lease, Report, Running, State, Token};
 use crate::job::JobSpec;
 use crate::policy::OverlapPolicy;
-use crate::policy::quiet_hours::{WeekdaySet, Window};
+use crate::policy::quiet_hours::{Mode, WeekdaySet, Window};
 use crate::schedule::{Schedule, Zone};
 use crate::{Error, JobId, PolicyId, WorkerId};
 
@@ -79,12 +81,11 @@ impl Desk {
     }
 
     fn quiet(mut self, mode: Mode, start: &str, end: &str) -> Self {
+        let id = PolicyId::new(Timestamp::EPOCH, [0; 10]);
         self.quiet = Some(QuietHours {
-            id: PolicyId::new(Timestamp::EPOCH, [0; 10]),
-            name: "lunch".into(),
-            zone: Zone::UTC,
             windows: vec![Window::new(WeekdaySet::EVERY_DAY, start, end).unwrap()],
             mode,
+            ..QuietHours::new(id, "lunch", Zone::UTC, Timestamp::EPOCH)
         });
         self
     }
@@ -115,7 +116,12 @@ impl Desk {
     }
 
     fn pause(&mut self, clock: &str) -> Plan {
-        self.change(Change::Pause { note: None }, clock).unwrap()
+        self.change(Change::Pause { note: None, resume_at: None }, clock).unwrap()
+    }
+
+    fn pause_until(&mut self, clock: &str, end: &str) -> Plan {
+        let (note, resume_at) = (Some("moving house".into()), Some(at(end)));
+        self.change(Change::Pause { note, resume_at }, clock).unwrap()
     }
 
     fn resume(&mut self, clock: &str) -> Plan {

@@ -2,6 +2,31 @@
 
 use crate::{ExecutionId, JobId, PolicyId};
 
+/// The jobs that observe a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observers {
+    /// How many there are.
+    pub count: u64,
+    /// The first of them, in the order of their ids: at most [`Observers::TOLD`].
+    pub first: Vec<Observer>,
+}
+
+impl Observers {
+    /// How many of them are told of.
+    pub const TOLD: usize = 100;
+}
+
+/// A job that observes a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observer {
+    /// Its id.
+    pub id: JobId,
+    /// Whose it is.
+    pub owner: Box<str>,
+    /// What people call it.
+    pub name: Box<str>,
+}
+
 /// What a store could not do, said so that the caller knows what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -17,9 +42,25 @@ pub enum Error {
     /// There is no such policy.
     #[error("no quiet-hours policy with id {0}")]
     NoSuchPolicy(PolicyId),
+    /// Another quiet-hours policy has the name.
+    #[error("a quiet-hours policy named \"{0}\" already exists")]
+    PolicyNameTaken(String),
     /// Jobs still refer to the policy.
-    #[error("the quiet-hours policy is in use by {} job(s), first of them \"{}\"", .0.len(), .0[0])]
-    PolicyInUse(Vec<String>),
+    #[error("the quiet-hours policy is in use by {} job(s)", .0.count)]
+    PolicyInUse(Box<Observers>),
+    /// There are as many policies as there may be.
+    #[error("there are {0} quiet-hours policies already, and may be no more")]
+    TooManyPolicies(usize),
+    /// Somebody else changed the policy since it was read.
+    #[error("quiet-hours policy \"{name}\" is at version {current}, not {expected}; read it again")]
+    PolicyConflict {
+        /// The policy's name.
+        name: String,
+        /// The version that the caller expected.
+        expected: u64,
+        /// The version that the policy has.
+        current: u64,
+    },
     /// The overlap policy refuses one more run.
     #[error("job \"{0}\" is already running and its overlap policy admits no further run")]
     Overlap(String),

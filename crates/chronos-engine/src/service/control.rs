@@ -1,11 +1,12 @@
 //! What may be done to a registered job, and asked about it.
 
+use chrono::{DateTime, Utc};
 use chronos_core::plan::{Change, PreviewRun, preview};
 use chronos_core::policy::QuietHours;
 use chronos_core::policy::quiet_hours::{Mode, Window};
 use chronos_core::schedule::Zone;
 use chronos_core::store;
-use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId};
 
 use super::config::SchedulerError;
 use super::{SchedulerService, chance};
@@ -13,7 +14,18 @@ use super::{SchedulerService, chance};
 impl SchedulerService {
     /// Keeps the job registered and skips its slots until it is resumed.
     pub async fn pause_job(&self, name: &str) -> Result<(), SchedulerError> {
-        self.amend(name, Change::Pause { note: None }).await
+        self.amend(name, Change::Pause { note: None, resume_at: None }).await
+    }
+
+    /// The same until this instant, when the job resumes by itself; the note is for whoever finds it paused.
+    pub async fn pause_job_until(
+        &self,
+        name: &str,
+        until: DateTime<Utc>,
+        note: Option<&str>,
+    ) -> Result<(), SchedulerError> {
+        let (note, resume_at) = (note.map(Into::into), Some(until.into()));
+        self.amend(name, Change::Pause { note, resume_at }).await
     }
 
     /// Lets a paused job go on with its next slot; what it skipped stays skipped.
@@ -72,10 +84,28 @@ impl SchedulerService {
     ) -> Result<PolicyId, SchedulerError> {
         let zone = Zone::parse(timezone)
             .map_err(|error| SchedulerError::InvalidConfig(format!("quiet hours: {error}")))?;
-        let id = PolicyId::new(self.clock.now(), chance());
-        let policy = QuietHours { id, name: name.into(), zone, windows, mode };
-        self.store.put_policy(policy).await.map_err(SchedulerError::Store)?;
+        let (id, now) = (self.new_policy_id(), self.clock.now());
+        let policy = QuietHours { windows, mode, ..QuietHours::new(id, name, zone, now) };
+        self.store.create_policy(policy).await.map_err(SchedulerError::Store)?;
         Ok(id)
+    }
+
+    /// An id for a new quiet-hours policy.
+    #[must_use]
+    pub fn new_policy_id(&self) -> PolicyId {
+        PolicyId::new(self.clock.now(), chance())
+    }
+
+    /// The quiet hours that a job observes, as its plans see them: none, where they cannot be read.
+    pub async fn quiet_hours_of(&self, spec: &JobSpec) -> store::Result<Option<QuietHours>> {
+        let Some(policy) = spec.quiet_hours else {
+            return Ok(None);
+        };
+        match self.store.policy(policy).await {
+            Ok(policy) => Ok(Some(policy)),
+            Err(store::Error::NoSuchPolicy(_) | store::Error::Corrupt(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The job's next `count` slots, with what moves or stops them.
@@ -86,9 +116,8 @@ impl SchedulerService {
     ) -> Result<Vec<PreviewRun>, SchedulerError> {
         let of = |error| SchedulerError::of(name, error);
         let job = self.store.job(self.id(name)?).await.map_err(of)?;
-        let policies = self.store.policies().await.map_err(of)?;
-        let quiet = policies.iter().find(|policy| Some(policy.id) == job.spec.quiet_hours);
-        Ok(preview(&job, quiet, count))
+        let quiet = self.quiet_hours_of(&job.spec).await.map_err(of)?;
+        Ok(preview(&job, quiet.as_ref(), count))
     }
 
     /// The job's executions, newest first: runs, skips and what still waits.

@@ -209,6 +209,7 @@ impl JobRegistry {
         for Planned { spec, plan } in planned {
             if let Some(entry) = of_job(&mut jobs, spec) {
                 entry.plan(&plan.standing);
+                entry.is_paused &= !plan.resumes();
             }
         }
     }

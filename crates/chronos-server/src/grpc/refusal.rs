@@ -77,14 +77,16 @@ pub(crate) fn status(error: store::Error) -> Status {
         Error::NoSuchPolicy(_) => {
             return Refusal::of("spec.quiet_hours_policy_id", error.to_string()).into();
         }
-        Error::NameTaken(_) => Code::AlreadyExists,
+        Error::NameTaken(_) | Error::PolicyNameTaken(_) => Code::AlreadyExists,
         Error::NoSuchJob(_) | Error::NoSuchExecution(_) => Code::NotFound,
         Error::PolicyInUse(_)
         | Error::Overlap(_)
         | Error::RequestReused
         | Error::NotDeadLetter(_) => Code::FailedPrecondition,
-        Error::TooManyJobs(_) => Code::ResourceExhausted,
-        Error::LeaseLost(_) | Error::VersionConflict { .. } => Code::Aborted,
+        Error::TooManyJobs(_) | Error::TooManyPolicies(_) => Code::ResourceExhausted,
+        Error::LeaseLost(_) | Error::VersionConflict { .. } | Error::PolicyConflict { .. } => {
+            Code::Aborted
+        }
         Error::Unavailable(_) => Code::Unavailable,
         Error::Corrupt(_) => Code::DataLoss,
     };
@@ -105,7 +107,9 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::BoundOnOneShot { .. } | Error::EndBeforeStart { .. } => "spec.schedule.end_at",
         Error::NeverFires { .. } => "spec.schedule",
         Error::CatchUpCap { .. } => "spec.catch_up_policy.run_all_capped.catch_up_max",
-        Error::QuietWindow { .. } => "spec.quiet_hours_policy_id",
+        Error::QuietWindow { .. } | Error::QuietHours { .. } => "spec.quiet_hours_policy_id",
+        Error::ResumeAt { .. } => "resume_at",
+        Error::PauseNote { .. } => "note",
         Error::Priority { .. } => "spec.priority",
         Error::MaxRetry { .. } => "spec.max_retry",
         Error::Http { .. } => "spec.target.http",
@@ -118,7 +122,7 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use chronos_core::store::Error;
+    use chronos_core::store::{Error, Observers};
     use chronos_core::{ExecutionId, JobId, PolicyId};
 
     use super::*;
@@ -127,12 +131,15 @@ mod tests {
     fn every_error_of_a_store_has_the_code_that_says_what_to_do() {
         let (job, execution) = (JobId::from_bytes([1; 16]), ExecutionId::from_bytes([2; 16]));
         let conflict = Error::VersionConflict { name: "a".into(), expected: 1, current: 2 };
+        let in_use = Box::new(Observers { count: 1, first: Vec::new() });
         for (error, code) in [
             (Error::NameTaken("a".into()), Code::AlreadyExists),
             (Error::NoSuchJob(job), Code::NotFound),
             (Error::NoSuchExecution(execution), Code::NotFound),
             (Error::NoSuchPolicy(PolicyId::from_bytes([3; 16])), Code::InvalidArgument),
-            (Error::PolicyInUse(vec!["a".into()]), Code::FailedPrecondition),
+            (Error::PolicyInUse(in_use), Code::FailedPrecondition),
+            (Error::PolicyNameTaken("a".into()), Code::AlreadyExists),
+            (Error::TooManyPolicies(3), Code::ResourceExhausted),
             (Error::Overlap("a".into()), Code::FailedPrecondition),
             (Error::TooManyJobs(3), Code::ResourceExhausted),
             (Error::RequestReused, Code::FailedPrecondition),

@@ -22,7 +22,6 @@ use crate::proto;
 const MOST_JOBS: usize = 10_000;
 /// Jobs read at a time while all of them are gone through.
 const BATCH: usize = 500;
-const MAX_NOTE: usize = 1_000;
 
 /// The gRPC service over a scheduler and its store.
 pub(crate) struct Scheduler {
@@ -217,14 +216,4 @@ fn execution_id(field: &str, id: &str) -> Result<ExecutionId, Refusal> {
         let shown: String = id.chars().take(100).collect();
         Refusal::of(field, format!("\"{shown}\" is not an id; use the id of an execution"))
     })
-}
-
-/// What someone wrote about a pause.
-pub(super) fn note(note: &str) -> Result<Option<Arc<str>>, Refusal> {
-    let length = note.chars().count();
-    if length > MAX_NOTE {
-        let problem = format!("{length} characters are not accepted; use at most {MAX_NOTE}");
-        return Err(Refusal::of("note", problem));
-    }
-    Ok((!note.is_empty()).then(|| note.into()))
 }

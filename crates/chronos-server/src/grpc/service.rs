@@ -8,8 +8,9 @@ use futures::stream::BoxStream;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status};
 
+use super::convert::time::instant;
 use super::refusal::{Refusal, status};
-use super::scheduler::{caller, note};
+use super::scheduler::caller;
 use super::watch::{self, Subject};
 use super::{Scheduler, backup, page};
 use crate::auth::Caller;
@@ -99,9 +100,10 @@ impl Contract for Scheduler {
 
     async fn pause_job(&self, request: Request<PauseJobRequest>) -> Answer<Job> {
         let caller = caller(&request)?;
-        let PauseJobRequest { job, note } = request.into_inner();
-        let note = self::note(&note)?;
-        self.change(&caller, &job, Change::Pause { note }).await
+        let PauseJobRequest { job, note, resume_at } = request.into_inner();
+        let note = Some(note).filter(|note| !note.is_empty()).map(Into::into);
+        let resume_at = resume_at.map(|at| instant("resume_at", at)).transpose()?;
+        self.change(&caller, &job, Change::Pause { note, resume_at }).await
     }
 
     async fn resume_job(&self, request: Request<ResumeJobRequest>) -> Answer<Job> {

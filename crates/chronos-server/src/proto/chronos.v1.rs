@@ -95,6 +95,9 @@ pub struct PauseJobRequest {
     /// Why, for whoever wonders later; at most 1,000 characters.
     #[prost(string, tag = "2")]
     pub note: ::prost::alloc::string::String,
+    /// When the job resumes by itself; never when absent.
+    #[prost(message, optional, tag = "3")]
+    pub resume_at: ::core::option::Option<::prost_types::Timestamp>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResumeJobRequest {
@@ -457,6 +460,9 @@ pub struct Pause {
     pub since: ::core::option::Option<::prost_types::Timestamp>,
     #[prost(string, tag = "2")]
     pub note: ::prost::alloc::string::String,
+    /// When the job resumes by itself, if it does.
+    #[prost(message, optional, tag = "3")]
+    pub resume_at: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// One attempt at one slot, or the record that the slot was skipped.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -518,6 +524,9 @@ pub struct Execution {
     /// The execution that it tells about.
     #[prost(string, tag = "23")]
     pub about: ::prost::alloc::string::String,
+    /// What was written about the pause that it was skipped in.
+    #[prost(string, tag = "24")]
+    pub note: ::prost::alloc::string::String,
 }
 /// Generated client implementations.
 pub mod scheduler_client {
@@ -751,7 +760,8 @@ pub mod scheduler_client {
                 .insert(GrpcMethod::new("chronos.v1.Scheduler", "ListJobs"));
             self.inner.unary(req, path, codec).await
         }
-        /// Keeps a job from firing until it is resumed; asking again changes nothing.
+        /// Keeps a job from firing until it is resumed, or resumes by itself. Asked again it changes what was said
+        /// about the pause, if it says anything.
         pub async fn pause_job(
             &mut self,
             request: impl tonic::IntoRequest<super::PauseJobRequest>,
@@ -990,7 +1000,8 @@ pub mod scheduler_server {
             tonic::Response<super::ListJobsResponse>,
             tonic::Status,
         >;
-        /// Keeps a job from firing until it is resumed; asking again changes nothing.
+        /// Keeps a job from firing until it is resumed, or resumes by itself. Asked again it changes what was said
+        /// about the pause, if it says anything.
         async fn pause_job(
             &self,
             request: tonic::Request<super::PauseJobRequest>,

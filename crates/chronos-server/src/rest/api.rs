@@ -7,11 +7,13 @@ use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chronos_core::plan::Change;
+use chronos_core::policy::QuietHours;
 use chronos_core::store::{Done, Error, Store};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp};
+use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
 
+use super::version::etag;
 use super::wire;
 use crate::auth::{Auth, Caller};
 use crate::daemon::Gate;
@@ -80,6 +82,14 @@ impl Api {
         } else {
             Err(Error::NoSuchExecution(id).into())
         }
+    }
+
+    /// The quiet-hours policy of this id, which a request names in its path; everyone sees all of them.
+    pub(super) async fn policy(&self, id: PolicyId) -> Result<QuietHours, Problem> {
+        self.store().policy(id).await.map_err(|error| match error {
+            Error::NoSuchPolicy(_) => Problem::not_found(error),
+            error => error.into(),
+        })
     }
 
     /// Refuses a run that runs ask for in a loop.
@@ -177,14 +187,8 @@ impl Api {
     ) -> Result<Response, Problem> {
         let told = self.told(caller, std::slice::from_ref(job)).await?.pop();
         let told = told.map(|told| told.without(dropped));
-        Ok(([(header::ETAG, etag(&job.spec))], Json(told)).into_response())
+        Ok(([(header::ETAG, etag(job.spec.version))], Json(told)).into_response())
     }
-}
-
-/// The job's version, as HTTP compares it.
-fn etag(spec: &JobSpec) -> HeaderValue {
-    let tag = HeaderValue::from_str(&format!("\"{}\"", spec.version));
-    tag.unwrap_or(HeaderValue::from_static("\"0\""))
 }
 
 /// Makes an answer tell where what was made is, and whether it was made before.

@@ -26,6 +26,7 @@ use crate::problem::Problem;
         (name = "executions", description = "What ran, and how it ended"),
         (name = "dead letters", description = "What failed for good"),
         (name = "schedules", description = "What a schedule means"),
+        (name = "quiet hours", description = "When nothing fires"),
         (name = "monitoring", description = "How the system does"),
         (name = "auth", description = "Getting in, and what one gets in with"),
         (name = "users", description = "Who may do what; for admins"),

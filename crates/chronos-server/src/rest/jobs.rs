@@ -1,10 +1,10 @@
 //! Jobs: made, told, changed, switched and run.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use chronos_core::plan::Change;
-use chronos_core::{JobId, JobSpec, TraceId};
+use chronos_core::{JobId, JobSpec, Timestamp, TraceId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -15,15 +15,14 @@ use super::idempotency::Key;
 use super::patch;
 use super::query::{Id, Query};
 use super::trace::Trace;
+use super::version::if_match;
 use super::wire::execution::Execution;
 use super::wire::job::Job;
 use super::wire::spec::{NewJob, Recurs};
 use crate::auth::Caller;
 use crate::loops::Asker;
-use crate::problem::{FieldError, Problem};
+use crate::problem::Problem;
 use crate::secrets;
-
-const MAX_NOTE: usize = 1_000;
 
 /// Creates a one-time job. Without a schedule it runs now.
 #[utoipa::path(post, path = "/jobs", tag = "jobs", request_body = NewJob,
@@ -124,37 +123,10 @@ pub(super) async fn change(
     body: Body<patch::Asked>,
 ) -> Result<Response, Problem> {
     let before = api.job(&caller, id).await?;
-    let expected = if_match(&headers, before.spec.version)?;
+    let expected = if_match(&headers, "job", before.spec.version)?;
     let job = patch::apply(&api, &caller, before.clone(), body.value, expected).await?;
     let dropped = secrets::dropped(&before.spec, &job.spec);
     api.answer_without(&caller, &job, dropped).await
-}
-
-/// The version that must not have changed, if one is named.
-fn if_match(headers: &HeaderMap, current: u64) -> Result<Option<u64>, Problem> {
-    let mut expected = None;
-    for value in headers.get_all(header::IF_MATCH) {
-        let text = value.to_str().unwrap_or_default();
-        if text.trim() == "*" {
-            return Ok(None);
-        }
-        for tag in text.split(',') {
-            let version = tag.trim().strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
-            let version = version.and_then(|version| version.parse().ok());
-            if version == Some(current) {
-                return Ok(version);
-            }
-            expected = expected.or(Some(tag.trim().to_owned()));
-        }
-    }
-    match expected {
-        None => Ok(None),
-        Some(given) => {
-            let given: String = given.chars().take(60).collect();
-            let detail = format!("the job is at \"{current}\", not {given}; read it again");
-            Err(Problem::new(StatusCode::PRECONDITION_FAILED, detail))
-        }
-    }
 }
 
 /// Switches a job off: it has no more slots, what waits of it is cancelled, and what runs is asked to
@@ -198,16 +170,22 @@ pub(super) async fn cancel(
     api.answer(&caller, &job).await
 }
 
-/// Why a job is paused.
+/// Why a job is paused, and until when.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"note": "the database moves", "resume_at": "2026-12-01T09:00:00Z"}))]
 pub(super) struct PauseNote {
     /// For whoever finds it paused.
     #[schema(max_length = 1000)]
     note: Option<String>,
+    /// When it resumes by itself: slots before that are skipped, that one and later ones fire. Somebody must
+    /// resume it if left out.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    resume_at: Option<Timestamp>,
 }
 
-/// Keeps a job from firing until it is resumed; asking again changes nothing.
+/// Keeps a job from firing until it is resumed, or resumes by itself. Asked again it changes the note and the
+/// end of the pause if it names either, and else nothing.
 #[utoipa::path(post, path = "/jobs/{id}/pause", tag = "jobs", request_body = Option<PauseNote>,
     params(("id" = String, Path, format = "uuid")),
     responses(
@@ -219,14 +197,9 @@ pub(super) async fn pause(
     Id(id): Id<JobId>,
     body: Maybe<PauseNote>,
 ) -> Result<Response, Problem> {
-    let note = body.value.note.filter(|note| !note.is_empty());
-    let length = note.as_ref().map_or(0, |note| note.chars().count());
-    if length > MAX_NOTE {
-        let problem = format!("{length} characters are not accepted; use at most {MAX_NOTE}");
-        return Err(Problem::invalid(vec![FieldError::new("note", problem)]));
-    }
-    let pause = Change::Pause { note: note.map(Into::into) };
-    let job = api.amend(&caller, id, pause, None).await?;
+    let PauseNote { note, resume_at } = body.value;
+    let note = note.filter(|note| !note.is_empty()).map(Into::into);
+    let job = api.amend(&caller, id, Change::Pause { note, resume_at }, None).await?;
     api.answer(&caller, &job).await
 }
 

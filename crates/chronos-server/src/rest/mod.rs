@@ -19,9 +19,11 @@ mod page;
 mod patch;
 mod preview;
 mod query;
+mod quiet_hours;
 mod strict;
 mod trace;
 mod users;
+mod version;
 mod wire;
 
 use axum::Router;
@@ -59,6 +61,9 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::redrive))
         .routes(routes!(preview::show))
+        .routes(routes!(preview::compare))
+        .routes(routes!(quiet_hours::list, quiet_hours::create))
+        .routes(routes!(quiet_hours::get, quiet_hours::change, quiet_hours::delete))
         .routes(routes!(monitoring::jobs))
         .routes(routes!(monitoring::workers))
         .routes(routes!(document::tell))

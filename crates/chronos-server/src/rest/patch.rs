@@ -72,7 +72,7 @@ fn enabled(asked: &mut Asked) -> Result<Option<bool>, Problem> {
 }
 
 /// The spec with what is asked for in place of what it said.
-fn merged(api: &Api, spec: &JobSpec, mut asked: Asked) -> Result<JobSpec, Problem> {
+pub(super) fn merged(api: &Api, spec: &JobSpec, mut asked: Asked) -> Result<JobSpec, Problem> {
     let payload = asked.remove("payload");
     let mut merged = base(spec);
     for (field, raw) in asked {

@@ -14,6 +14,7 @@ mod index;
 mod jobs;
 mod keys;
 mod past;
+mod policies;
 mod port;
 mod ready;
 pub(crate) mod record;

@@ -10,17 +10,16 @@ use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Creation, Done, Error, Finish, Fired, Hold, JobCounts,
-    JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook,
-    Worker,
+    Claimed, Compacted, CompactionHook, Creation, Done, Finish, Fired, Hold, JobCounts, JobFilter,
+    JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
 };
 
-use super::keys::{Key, Table};
+use super::keys::Key;
 use super::state::engine;
-use super::{EmbeddedStore, audit, compaction, record};
+use super::{EmbeddedStore, audit, compaction};
 
 #[async_trait]
 impl Store for EmbeddedStore {
@@ -179,40 +178,29 @@ impl Store for EmbeddedStore {
         self.read(|state| audit::after(state.kv.as_ref(), after, limit))
     }
 
-    async fn put_policy(&self, policy: QuietHours) -> Result<()> {
-        self.step(Timestamp::EPOCH, |step| {
-            step.put(&Key::Policy(policy.id), &policy)?;
-            step.state.index.policies.insert(policy.id, policy);
-            Ok(())
-        })
-        .await
+    async fn create_policy(&self, policy: QuietHours) -> Result<()> {
+        self.step(Timestamp::EPOCH, |step| step.create_policy(policy)).await
     }
 
-    async fn policies(&self) -> Result<Vec<QuietHours>> {
-        self.read(|state| Ok(state.index.policies.values().cloned().collect()))
+    async fn edit_policy(
+        &self,
+        edit: QuietHours,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<QuietHours> {
+        self.step(now, |step| step.edit_policy(edit, expected)).await
+    }
+
+    async fn policy(&self, policy: PolicyId) -> Result<QuietHours> {
+        self.read(|state| state.policy(policy))
+    }
+
+    async fn policies(&self, after: Option<PolicyId>, limit: usize) -> Result<Vec<QuietHours>> {
+        self.read(|state| Ok(state.policies(after, limit)))
     }
 
     async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
-        self.step(Timestamp::EPOCH, |step| {
-            if !step.state.index.policies.contains_key(&policy) {
-                return Err(Error::NoSuchPolicy(policy));
-            }
-            let mut users = Vec::new();
-            step.state.each(Table::Spec, |_, value| {
-                let spec: JobSpec = record::decode(value)?;
-                if spec.quiet_hours == Some(policy) {
-                    users.push(spec.name.to_string());
-                }
-                Ok(())
-            })?;
-            if !users.is_empty() {
-                return Err(Error::PolicyInUse(users));
-            }
-            step.state.index.policies.remove(&policy);
-            step.delete(&Key::Policy(policy));
-            Ok(())
-        })
-        .await
+        self.step(Timestamp::EPOCH, |step| step.delete_policy(policy)).await
     }
 
     async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::job::Status;
 use chronos_core::store::JobFilter;
-use chronos_core::{Execution, Job, JobId, JobSpec, Standing, Timestamp};
+use chronos_core::{Execution, Job, JobId, JobSpec, PolicyId, Standing, Timestamp};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
@@ -17,6 +17,8 @@ pub(super) struct Roll {
     cards: BTreeMap<JobId, Card>,
     shelves: [BTreeSet<JobId>; SHELVES],
     tagged: FxHashMap<Box<str>, BTreeSet<JobId>>,
+    /// The jobs that observe each quiet-hours policy.
+    observers: FxHashMap<PolicyId, BTreeSet<JobId>>,
     owners: FxHashMap<Box<str>, u32>,
     /// How many jobs each owner has, by its number.
     owned: Vec<u64>,
@@ -104,6 +106,7 @@ pub(super) struct SpecHead<'a> {
     name: &'a str,
     #[serde(borrow)]
     tags: Vec<&'a str>,
+    quiet_hours: Option<PolicyId>,
     /// The number of the schedule's cadence, as it is encoded.
     cadence: u32,
 }
@@ -122,6 +125,7 @@ impl Roll {
         for tag in &head.tags {
             self.tagged.entry((*tag).into()).or_default().insert(head.id);
         }
+        self.observe(head.id, head.quiet_hours);
         let owner = self.number_of(head.owner);
         let place = Shelf::of(Status::Pending, head.recurring());
         Card { name: head.name.into(), next: None, owner, shelf: place }
@@ -141,10 +145,11 @@ impl Roll {
 
     /// Adds a job.
     pub(super) fn put(&mut self, job: &Job, due: Option<Timestamp>) {
-        let JobSpec { id, owner, name, tags, .. } = job.spec.as_ref();
+        let JobSpec { id, owner, name, tags, quiet_hours, .. } = job.spec.as_ref();
         for tag in tags {
             self.tagged.entry(tag.clone()).or_default().insert(*id);
         }
+        self.observe(*id, *quiet_hours);
         let mark = Mark::of(job, due);
         self.shelves[usize::from(mark.shelf.0)].insert(*id);
         let (next, owner) = (job.standing.next_slot, self.number_of(owner));
@@ -208,8 +213,27 @@ impl Roll {
                 }
             }
         }
+        if let Some(policy) = spec.quiet_hours
+            && let Some(jobs) = self.observers.get_mut(&policy)
+        {
+            jobs.remove(&job);
+            if jobs.is_empty() {
+                self.observers.remove(&policy);
+            }
+        }
         self.paused.remove(&job);
         self.off_due.remove(&job);
+    }
+
+    fn observe(&mut self, job: JobId, policy: Option<PolicyId>) {
+        if let Some(policy) = policy {
+            self.observers.entry(policy).or_default().insert(job);
+        }
+    }
+
+    /// The jobs that observe a policy, if any does.
+    pub(super) fn observers(&self, policy: PolicyId) -> Option<&BTreeSet<JobId>> {
+        self.observers.get(&policy)
     }
 
     pub(super) fn cards(&self) -> &BTreeMap<JobId, Card> {

@@ -128,8 +128,10 @@ impl State {
             Ok(())
         })?;
         self.each(Table::Policy, |_, value| {
-            let policy = decode::<QuietHours>(value)?;
-            index.policies.insert(policy.id, policy);
+            // One that cannot be read holds nothing back, and its jobs say so.
+            if let Ok(policy) = decode::<QuietHours>(value) {
+                index.policies.insert(policy.id, policy);
+            }
             Ok(())
         })?;
         let mut volumes = Vec::new();

@@ -45,7 +45,7 @@ impl Step {
         for decision in &plan.decisions {
             self.decide(job, decision.clone());
         }
-        if !plan.withdrawals.is_empty() {
+        if plan.leads_on() {
             self.follow_up(job)?;
         }
         Ok(())

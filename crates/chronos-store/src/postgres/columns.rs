@@ -290,6 +290,7 @@ pub(super) struct StandingColumns<'a> {
     failing_sinces: Vec<Option<Instant>>,
     failures: Vec<Option<i32>>,
     lives: Vec<Vec<u8>>,
+    resume_ats: Vec<Option<Instant>>,
 }
 
 impl<'a> StandingColumns<'a> {
@@ -306,6 +307,7 @@ impl<'a> StandingColumns<'a> {
         self.deferred_untils.push(standing.deferred_until.map(time));
         self.paused_sinces.push(paused.map(|paused| time(paused.since)));
         self.pause_notes.push(paused.and_then(|paused| paused.note.as_deref()).map(text));
+        self.resume_ats.push(paused.and_then(|paused| paused.resume_at).map(time));
         self.retries.push(small(desk.retry_count()));
         let counts = [
             tally.fired,
@@ -341,6 +343,6 @@ impl<'a> StandingColumns<'a> {
         let query = query.bind(self.last_runs).bind(self.last_durations);
         let query = query.bind(owned(&self.last_errors)).bind(self.last_skips);
         let query = query.bind(owned(&self.last_skip_reasons)).bind(self.failing_sinces);
-        query.bind(self.failures).bind(self.lives)
+        query.bind(self.failures).bind(self.lives).bind(self.resume_ats)
     }
 }

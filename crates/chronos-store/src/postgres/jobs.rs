@@ -320,7 +320,7 @@ fn plan_all(step: &mut Step, due: &[Place], fired: &mut Fired) -> Outcome<usize>
 }
 
 /// A row that a unique name or id keeps out is answered with what is taken.
-fn refused(error: sqlx::Error, taken: Error) -> Fault {
+pub(super) fn refused(error: sqlx::Error, taken: Error) -> Fault {
     match error.into() {
         Fault::Refused(_) => Fault::Answer(taken),
         fault => fault,

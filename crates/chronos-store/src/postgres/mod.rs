@@ -232,12 +232,25 @@ impl Store for PostgresStore {
         self.shared.audit(after, limit).await
     }
 
-    async fn put_policy(&self, policy: QuietHours) -> Result<()> {
-        self.shared.put_policy(&policy).await
+    async fn create_policy(&self, policy: QuietHours) -> Result<()> {
+        self.shared.create_policy(&policy).await
     }
 
-    async fn policies(&self) -> Result<Vec<QuietHours>> {
-        self.shared.policies().await
+    async fn edit_policy(
+        &self,
+        edit: QuietHours,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<QuietHours> {
+        self.shared.edit_policy(edit, expected, now).await
+    }
+
+    async fn policy(&self, policy: PolicyId) -> Result<QuietHours> {
+        self.shared.policy(policy).await
+    }
+
+    async fn policies(&self, after: Option<PolicyId>, limit: usize) -> Result<Vec<QuietHours>> {
+        self.shared.policies(after, limit).await
     }
 
     async fn delete_policy(&self, policy: PolicyId) -> Result<()> {

@@ -1,12 +1,15 @@
 //! The verbs about quiet-hours policies and about checkpoints.
 
 use chronos_core::policy::QuietHours;
-use chronos_core::store::{Error, Hold, Result};
+use chronos_core::store::{Error, Hold, Observer, Observers, Result};
 use chronos_core::{JobId, PolicyId, Timestamp};
 use sqlx::postgres::PgRow;
+use sqlx::types::Uuid;
 
+use super::jobs::refused;
 use super::shared::{Shared, step};
-use super::values::{AsUuid as _, Fields, count};
+use super::statements::Bound;
+use super::values::{AsUuid as _, Fields, count, limit as rows_up_to, text, uuids};
 
 /// The policy in the first field of a row.
 pub(super) fn decode(row: &PgRow) -> Result<QuietHours> {
@@ -15,20 +18,79 @@ pub(super) fn decode(row: &PgRow) -> Result<QuietHours> {
         .map_err(|error| Error::Corrupt(format!("a quiet-hours policy cannot be read: {error}")))
 }
 
+/// Binds a policy to the statements that write it.
+fn bind(query: Bound, policy: &QuietHours) -> Result<Bound> {
+    let json = serde_json::to_string(policy)
+        .map_err(|error| Error::Corrupt(format!("cannot write a policy: {error}")))?;
+    let name = text(&policy.name).into_owned();
+    Ok(query.bind(policy.id.uuid()).bind(name).bind(json))
+}
+
+fn name_taken(policy: &QuietHours) -> Error {
+    Error::PolicyNameTaken(policy.name.to_string())
+}
+
+fn observer(row: &PgRow) -> Result<Observer> {
+    let fields = &mut Fields::of(row);
+    let (id, owner, name): (_, &str, &str) = (fields.id()?, fields.get()?, fields.get()?);
+    Ok(Observer { id, owner: owner.into(), name: name.into() })
+}
+
 impl Shared {
-    pub(super) async fn put_policy(&self, policy: &QuietHours) -> Result<()> {
-        let json = serde_json::to_string(policy)
-            .map_err(|error| Error::Corrupt(format!("cannot write a policy: {error}")))?;
+    pub(super) async fn create_policy(&self, policy: &QuietHours) -> Result<()> {
+        policy.validate()?;
         step!(self, Timestamp::EPOCH, |session, _step| {
-            let query = self.sql.policy_put.query().bind(policy.id.uuid()).bind(&json);
-            query.execute(&mut **session).await?;
+            let row = self.sql.policies_count.query().fetch_one(&mut **session).await?;
+            if Fields::of(&row).count()? >= QuietHours::MOST as u64 {
+                return Err(Error::TooManyPolicies(QuietHours::MOST).into());
+            }
+            let query = bind(self.sql.policy_insert.query(), policy)?;
+            let written = query.execute(&mut **session).await;
+            written.map_err(|error| refused(error, name_taken(policy)))?;
             Ok(())
         })
     }
 
-    pub(super) async fn policies(&self) -> Result<Vec<QuietHours>> {
-        let rows = self.fetch_all(self.sql.policies_read.query()).await?;
-        rows.iter().map(decode).collect()
+    pub(super) async fn edit_policy(
+        &self,
+        edit: QuietHours,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<QuietHours> {
+        edit.validate()?;
+        step!(self, now, |session, _step| {
+            let query = self.sql.policy_lock_to_edit.query().bind(edit.id.uuid());
+            let row = query.fetch_optional(&mut **session).await?;
+            let before = decode(&row.ok_or(Error::NoSuchPolicy(edit.id))?)?;
+            let current = before.version;
+            if let Some(expected) = expected.filter(|expected| *expected != current) {
+                let name = before.name.into();
+                return Err(Error::PolicyConflict { name, expected, current }.into());
+            }
+            let edited = before.edited(edit.clone(), now);
+            let query = bind(self.sql.policy_update.query(), &edited)?;
+            let written = query.execute(&mut **session).await;
+            written.map_err(|error| refused(error, name_taken(&edited)))?;
+            Ok(edited)
+        })
+    }
+
+    pub(super) async fn policy(&self, id: PolicyId) -> Result<QuietHours> {
+        let query = self.sql.policies_find.query().bind(uuids(&[id]));
+        let row = self.fetch_optional(query).await?;
+        decode(&row.ok_or(Error::NoSuchPolicy(id))?)
+    }
+
+    pub(super) async fn policies(
+        &self,
+        after: Option<PolicyId>,
+        limit: usize,
+    ) -> Result<Vec<QuietHours>> {
+        let after = after.map_or(Uuid::nil(), |after| after.uuid());
+        let query = self.sql.policies_read.query().bind(after).bind(rows_up_to(limit));
+        let rows = self.fetch_all(query).await?;
+        // One that cannot be read must not hide those after it.
+        Ok(rows.iter().filter_map(|row| decode(row).ok()).collect())
     }
 
     pub(super) async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
@@ -38,11 +100,14 @@ impl Shared {
             if query.fetch_optional(&mut **session).await?.is_none() {
                 return Err(Error::NoSuchPolicy(policy).into());
             }
-            let query = self.sql.policy_users.query().bind(id);
-            let users = query.fetch_all(&mut **session).await?;
-            if !users.is_empty() {
-                let names = users.iter().map(|row| Fields::of(row).get::<String>());
-                return Err(Error::PolicyInUse(names.collect::<Result<_>>()?).into());
+            let row = self.sql.observers_count.query().bind(id).fetch_one(&mut **session).await?;
+            let count = Fields::of(&row).count()?;
+            if count > 0 {
+                let query = self.sql.observers_read.query().bind(id);
+                let query = query.bind(rows_up_to(Observers::TOLD));
+                let rows = query.fetch_all(&mut **session).await?;
+                let first: Result<_> = rows.iter().map(observer).collect();
+                return Err(Error::PolicyInUse(Box::new(Observers { count, first: first? })).into());
             }
             self.sql.policy_delete.query().bind(id).execute(&mut **session).await?;
             Ok(())

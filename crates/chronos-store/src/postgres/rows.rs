@@ -37,7 +37,8 @@ pub(super) fn standing(fields: &mut Fields<'_>) -> Result<StandingRow> {
     let (next_slot, last_slot) = (fields.maybe_time()?, fields.maybe_time()?);
     let deferred_until = fields.maybe_time()?;
     let (since, note) = (fields.maybe_time()?, maybe_text(fields)?);
-    let paused = since.map(|since| Pause { since, note });
+    let resume_at = fields.maybe_time()?;
+    let paused = since.map(|since| Pause { since, note, resume_at });
     let tally = tally(fields)?;
     let (since, failures): (_, Option<i32>) = (fields.maybe_time()?, fields.get()?);
     let failures = failures.map(i32::cast_unsigned);

@@ -75,7 +75,8 @@ statements! {
     key_delete key_insert key_read key_use keys_read
     live_delete live_insert live_lock live_read live_update
     notify overdue_find overdue_next partitions_read past_insert
-    policies_find policies_read policy_delete policy_lock policy_lock_to_delete policy_put policy_users
+    observers_count observers_read policies_count policies_find policies_read
+    policy_delete policy_insert policy_lock policy_lock_to_delete policy_lock_to_edit policy_update
     ready ready_claim ready_next reap_find reap_next renew
     request_put request_read requests_forget
     session_delete session_lock session_put session_rotate session_user sessions_delete sessions_trim

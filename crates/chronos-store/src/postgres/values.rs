@@ -118,11 +118,11 @@ pub(super) fn cause_named(name: &str) -> Result<CancelCause> {
     }
 }
 
-/// The reason's name, and what the job said if the reason is its own.
+/// The reason's name, and what the job said if the reason is its own, or whoever paused it.
 pub(super) fn reason_name(reason: &SkipReason) -> (&'static str, Option<&str>) {
     match reason {
         SkipReason::Overlap => ("overlap", None),
-        SkipReason::Paused => ("paused", None),
+        SkipReason::Paused(note) => ("paused", note.as_deref()),
         SkipReason::QuietHours => ("quiet_hours", None),
         SkipReason::Missed => ("missed", None),
         SkipReason::Superseded => ("superseded", None),
@@ -133,7 +133,7 @@ pub(super) fn reason_name(reason: &SkipReason) -> (&'static str, Option<&str>) {
 pub(super) fn reason_named(name: &str, note: Option<&str>) -> Result<SkipReason> {
     match name {
         "overlap" => Ok(SkipReason::Overlap),
-        "paused" => Ok(SkipReason::Paused),
+        "paused" => Ok(SkipReason::Paused(note.map(Into::into))),
         "quiet_hours" => Ok(SkipReason::QuietHours),
         "missed" => Ok(SkipReason::Missed),
         "superseded" => Ok(SkipReason::Superseded),

@@ -52,7 +52,7 @@ impl Answers {
             executions,
             dead_letters: store.dead_letters(None, ALL).await.unwrap(),
             audit,
-            policies: store.policies().await.unwrap(),
+            policies: store.policies(None, ALL).await.unwrap(),
             checkpoints,
             // Engines account for space as they please.
             stats: Stats { bytes: 0, ..stats },

@@ -106,3 +106,30 @@ fn a_paused_job_is_shown_as_if_it_were_resumed_and_a_finished_one_has_no_runs() 
     done.plan("09:01:00");
     assert_eq!(lines(&done, 3), [""; 0]);
 }
+
+#[test]
+fn a_pause_that_ends_by_itself_is_foretold() {
+    let mut desk = Desk::new(every_minute());
+    desk.pause_until("09:00:10", "09:02:30");
+    assert_eq!(
+        lines(&desk, 3),
+        [
+            "09:01:00 -> never (paused until 2026-11-16T09:02:30Z)",
+            "09:02:00 -> never (paused until 2026-11-16T09:02:30Z)",
+            "09:03:00 -> 09:03:00",
+        ]
+    );
+    let mut parked = Desk::new(once("09:01:00"));
+    parked.pause_until("09:00:10", "09:02:30");
+    assert_eq!(parked.job.due_at(), Some(at("09:02:30")));
+    assert_eq!(lines(&parked, 3), ["09:01:00 -> 09:02:30 (paused until 2026-11-16T09:02:30Z)"]);
+}
+
+#[test]
+fn quiet_without_end_is_not_looked_past_for_ever() {
+    let held = Desk::new(every_minute()).quiet(Mode::Defer, "00:00", "24:00");
+    assert_eq!(lines(&held, 3), [""; 0]);
+    let year = at("09:00:00").after(Duration::from_hours(365 * 24));
+    let (runs, all) = preview_until(&held.job, held.quiet.as_ref(), year, 9);
+    assert_eq!((runs, all), (vec![], false));
+}

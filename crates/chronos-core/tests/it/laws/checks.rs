@@ -71,15 +71,19 @@ impl World {
         let caught_up = planned.executions.iter();
         let caught_up = caught_up.filter(|row| row.trigger == Trigger::CatchUp).count();
         assert!(caught_up <= spec.catch_up.cap() as usize, "more caught up than the cap");
-        assert!(planned.executions.len() <= 2 * MAX_ROWS);
-        assert!(planned.decisions.len() <= planned.executions.len() + self.live.len() + 3);
+        assert!(planned.executions.len() <= 3 * MAX_ROWS);
+        assert!(planned.decisions.len() <= planned.executions.len() + self.live.len() + 5);
     }
 
     /// What fires does so outside quiet hours and a pause, within its jitter, before its next slot.
     pub(super) fn check_fired(&self, before: &Job, planned: &Plan) {
         let window = before.spec.jitter;
         for queued in planned.executions.iter().filter(|row| row.is_queued()) {
-            assert!(before.standing.paused.is_none(), "fired while paused");
+            if let Some(pause) = &before.standing.paused {
+                let end = pause.resume_at.filter(|end| *end <= self.now).expect("still paused");
+                let parked = before.spec.schedule.is_one_shot();
+                assert!(parked || queued.slot >= end, "fired a slot of the pause");
+            }
             assert!(self.quiet.is_none() || !is_quiet(self.now), "fired in quiet hours");
             let deferred = before.standing.deferred_until;
             let base = match queued.trigger {

@@ -40,7 +40,8 @@ enum Beat {
 #[derive(Clone, Debug)]
 pub(super) enum Verb {
     Plan,
-    Pause,
+    /// Until somebody resumes it, or for so many seconds.
+    Pause(Option<i64>),
     Resume,
     EditPolicies(Setup),
     EditSchedule(Setup),
@@ -127,13 +128,9 @@ pub(super) fn quiet_hours(mode: Mode) -> QuietHours {
     let Ok(window) = Window::new(WeekdaySet::EVERY_DAY, "12:00", "12:05") else {
         panic!("the window is a sensible one");
     };
-    QuietHours {
-        id: PolicyId::new(Timestamp::EPOCH, [0; 10]),
-        name: "lunch".into(),
-        zone: Zone::UTC,
-        windows: vec![window],
-        mode,
-    }
+    let id = PolicyId::new(Timestamp::EPOCH, [0; 10]);
+    let policy = QuietHours::new(id, "lunch", Zone::UTC, Timestamp::EPOCH);
+    QuietHours { windows: vec![window], mode, ..policy }
 }
 
 /// Whether it is quiet then, by the clock on the wall.
@@ -202,7 +199,7 @@ pub(super) fn any_verb() -> impl Strategy<Value = Verb> {
     ];
     prop_oneof![
         10 => Just(Verb::Plan),
-        2 => Just(Verb::Pause),
+        2 => prop::option::of(1_i64..400).prop_map(Verb::Pause),
         2 => Just(Verb::Resume),
         1 => any_setup().prop_map(Verb::EditPolicies),
         1 => any_setup().prop_map(Verb::EditSchedule),

@@ -67,7 +67,11 @@ impl World {
         };
         match verb {
             Verb::Plan => self.plan(),
-            Verb::Pause => self.amend(Change::Pause { note: None }, None),
+            Verb::Pause(seconds) => {
+                let end = |seconds: i64| self.now.as_micros() + seconds * 1_000_000;
+                let resume_at = seconds.map(|seconds| Timestamp::from_micros(end(seconds)));
+                self.amend(Change::Pause { note: None, resume_at }, None);
+            }
             Verb::Resume => self.amend(Change::Resume, None),
             Verb::EditPolicies(setup) => self.edit_policies(&setup),
             Verb::EditSchedule(setup) => self.edit_schedule(&setup),

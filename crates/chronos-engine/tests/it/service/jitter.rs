@@ -119,7 +119,7 @@ async fn a_pause_during_the_delay_keeps_the_run_from_beginning() {
     let slot = utc("2026-03-02T13:00:00Z");
     assert_eq!(status.last_skip, Some((slot, "paused".into())));
     let skipped = lab.history("spread", 1).await.unwrap().remove(0);
-    assert!(matches!(skipped.state, State::Skipped { reason: SkipReason::Paused, .. }));
+    assert!(matches!(skipped.state, State::Skipped { reason: SkipReason::Paused(_), .. }));
 }
 
 #[tokio::test(start_paused = true)]

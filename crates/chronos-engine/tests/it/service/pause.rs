@@ -30,7 +30,7 @@ async fn a_paused_job_stays_registered_and_its_slots_are_skipped_as_paused() {
     assert_eq!(status.next_run, Some(utc("2026-03-02T12:04:00Z")), "shown also while paused");
     assert_eq!(lab.past("beat").await, ["SUCCESS", "SKIPPED", "SKIPPED"]);
     let newest = lab.history("beat", 1).await.unwrap().remove(0);
-    assert!(matches!(newest.state, State::Skipped { reason: SkipReason::Paused, .. }));
+    assert!(matches!(newest.state, State::Skipped { reason: SkipReason::Paused(_), .. }));
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,4 +107,24 @@ async fn a_one_time_job_paused_over_its_instant_is_late_not_lost() {
     lab.resume_job("once").await.unwrap();
     lab.until("12:30:01").await;
     assert_eq!(book.lines(), ["2026-03-02T12:01:00Z"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_job_resumes_by_itself_at_the_time_that_was_said() {
+    let lab = Lab::new();
+    let book = Book::default();
+    lab.register_interval("beat", secs(60), book.slots()).await.unwrap();
+    lab.start().await.unwrap();
+    let end = utc("2026-03-02T12:02:30Z");
+    lab.pause_job_until("beat", end, Some("a moment")).await.unwrap();
+    lab.until("12:02:29").await;
+    assert!(lab.registry().is_paused("beat"));
+    lab.until("12:02:31").await;
+    assert!(!lab.registry().is_paused("beat"), "between two slots");
+    lab.until("12:04:00").await;
+    assert_eq!(book.lines(), ["2026-03-02T12:03:00Z", "2026-03-02T12:04:00Z"]);
+    let oldest = lab.history("beat", 9).await.unwrap().pop().unwrap();
+    assert_eq!((oldest.reason(), oldest.note()), (Some("paused"), Some("a moment")));
+    let past = lab.pause_job_until("beat", end, None).await.unwrap_err();
+    assert!(past.to_string().contains("resume_at"), "{past}");
 }

@@ -129,13 +129,13 @@ impl Case {
             let Decision::Skipped { slots, reason } = &event.decision else {
                 match event.decision {
                     Decision::Paused { .. } => paused = true,
-                    Decision::Resumed => paused = false,
+                    Decision::Resumed { .. } => paused = false,
                     _ => {}
                 }
                 continue;
             };
             let fits = match reason {
-                SkipReason::Paused => paused,
+                SkipReason::Paused(_) => paused,
                 SkipReason::QuietHours => specs().any(|spec| spec.quiet_hours.is_some()),
                 SkipReason::Overlap => specs().any(|spec| spec.overlap.capacity().is_some()),
                 SkipReason::Missed => event.at > slots.first.after(grace.unwrap_or_default()),

@@ -65,16 +65,9 @@ impl Link {
         weather: Arc<Weather>,
         seed: u64,
     ) -> Self {
-        Self {
-            worker,
-            ledger,
-            clock,
-            inner,
-            weather,
-            frozen: AtomicBool::new(false),
-            thaw: Notify::new(),
-            rng: Mutex::new(Rng::with_seed(seed)),
-        }
+        let (frozen, thaw) = (AtomicBool::new(false), Notify::new());
+        let rng = Mutex::new(Rng::with_seed(seed));
+        Self { worker, ledger, clock, inner, weather, frozen, thaw, rng }
     }
 
     /// Cuts the engine off, or lets it back: its calls hang meanwhile.
@@ -339,12 +332,25 @@ impl Store for Link {
         self.inner.audit(after, limit).await
     }
 
-    async fn put_policy(&self, policy: QuietHours) -> Result<()> {
-        self.inner.put_policy(policy).await
+    async fn create_policy(&self, policy: QuietHours) -> Result<()> {
+        self.inner.create_policy(policy).await
     }
 
-    async fn policies(&self) -> Result<Vec<QuietHours>> {
-        self.inner.policies().await
+    async fn edit_policy(
+        &self,
+        edit: QuietHours,
+        expected: Option<u64>,
+        now: Timestamp,
+    ) -> Result<QuietHours> {
+        self.inner.edit_policy(edit, expected, now).await
+    }
+
+    async fn policy(&self, policy: PolicyId) -> Result<QuietHours> {
+        self.inner.policy(policy).await
+    }
+
+    async fn policies(&self, after: Option<PolicyId>, limit: usize) -> Result<Vec<QuietHours>> {
+        self.inner.policies(after, limit).await
     }
 
     async fn delete_policy(&self, policy: PolicyId) -> Result<()> {

@@ -60,7 +60,8 @@ pub(super) enum Event {
     Edit(usize, Box<JobScript>),
     /// Changes a policy of the job and leaves its schedule alone.
     Tune(usize, OverlapPolicy),
-    Pause(usize),
+    /// Until somebody resumes it, or for so long.
+    Pause(usize, Option<Duration>),
     Resume(usize),
     Delete(usize),
     RunNow(usize),
@@ -160,8 +161,13 @@ fn script_event(
         2 | 3 => Event::Edit(job, Box::new(JobScript::generate(rng, policies))),
         4 => Event::Tune(job, overlap(rng)),
         5..=7 => {
-            events.push((soon(rng, 240), Event::Resume(job)));
-            Event::Pause(job)
+            let end = soon(rng, 240);
+            if job.is_multiple_of(2) {
+                Event::Pause(job, Some(end.saturating_sub(at)))
+            } else {
+                events.push((end, Event::Resume(job)));
+                Event::Pause(job, None)
+            }
         }
         8 => Event::Resume(job),
         9 => Event::Delete(job),
@@ -209,12 +215,11 @@ fn policies() -> Vec<QuietHours> {
     [(Mode::Skip, "12:05", "12:08"), (Mode::Defer, "12:06", "12:11")]
         .into_iter()
         .zip(0_u8..)
-        .map(|((mode, start, end), index)| QuietHours {
-            id: PolicyId::new(Timestamp::EPOCH, [index; 10]),
-            name: format!("quiet {index}"),
-            zone: Zone::UTC,
-            windows: vec![window(start, end)],
-            mode,
+        .map(|((mode, start, end), index)| {
+            let id = PolicyId::new(Timestamp::EPOCH, [index; 10]);
+            let policy =
+                QuietHours::new(id, &format!("quiet {index}"), Zone::UTC, Timestamp::EPOCH);
+            QuietHours { windows: vec![window(start, end)], mode, ..policy }
         })
         .collect()
 }

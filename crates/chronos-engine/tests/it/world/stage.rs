@@ -79,7 +79,7 @@ impl Stage {
 
     async fn perform(&mut self) {
         for policy in &self.script.policies {
-            self.store.put_policy(policy.clone()).await.unwrap();
+            self.store.create_policy(policy.clone()).await.unwrap();
         }
         for seat in 0..self.seats.len() {
             self.start(seat);
@@ -137,7 +137,7 @@ impl Stage {
             Event::Create(script) => self.create(&script).await,
             Event::Edit(job, script) => self.edit(job, &script).await,
             Event::Tune(job, overlap) => self.tune(job, overlap).await,
-            Event::Pause(job) => self.amend(job, Change::Pause { note: None }).await,
+            Event::Pause(job, span) => self.pause(job, span).await,
             Event::Resume(job) => self.amend(job, Change::Resume).await,
             Event::Delete(job) => self.delete(job).await,
             Event::RunNow(job) => self.run_now(job).await,
@@ -345,10 +345,17 @@ impl Stage {
         self.look_at_rosters();
     }
 
+    /// Pauses a job until it is resumed, or for so long.
+    async fn pause(&mut self, job: usize, span: Option<Duration>) {
+        let resume_at = span.map(|span| self.clock.now().after(span));
+        self.amend(job, Change::Pause { note: None, resume_at }).await;
+    }
+
     /// Pauses every job and waits for everything alive to end.
     async fn drain(&mut self) {
         for number in 0..self.jobs.len() {
-            self.amend(number, Change::Pause { note: None }).await;
+            self.amend(number, Change::Resume).await;
+            self.pause(number, None).await;
         }
         let mut waited = Duration::ZERO;
         loop {

@@ -72,6 +72,7 @@ pub(super) struct ExecutionJson {
     run_at: Option<Timestamp>,
     status: String,
     reason: Option<String>,
+    note: Option<String>,
     trigger: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<NoticeJson>,
@@ -106,6 +107,7 @@ impl From<&proto::Execution> for ExecutionJson {
             run_at: instant(wire.run_at.as_ref()),
             status: wire.status.clone(),
             reason: said(&wire.reason),
+            note: said(&wire.note),
             trigger: wire.trigger.clone(),
             notice: said(&wire.notice).map(|kind| NoticeJson { kind, about: wire.about.clone() }),
             attempt: wire.attempt,
@@ -168,9 +170,15 @@ pub(super) fn note(execution: &proto::Execution) -> String {
     } else if execution.trigger != "schedule" {
         notes.push(execution.trigger.replace('_', " "));
     }
-    notes.extend(Some(execution.reason.replace('_', " ")).filter(|reason| !reason.is_empty()));
+    notes.extend(Some(reason(execution)).filter(|reason| !reason.is_empty()));
     notes.extend(execution.error.lines().next().map(ToOwned::to_owned));
     notes.join(", ")
+}
+
+/// Why it was skipped, cancelled or asked to stop, with what somebody wrote about it.
+fn reason(execution: &proto::Execution) -> String {
+    let reason = execution.reason.replace('_', " ");
+    if execution.note.is_empty() { reason } else { format!("{reason}: {}", execution.note) }
 }
 
 /// Writes executions as a table, on the clocks of whoever reads.
@@ -220,7 +228,7 @@ fn write_details(
         ("trigger", execution.trigger.clone()),
         ("tells", tells(execution)),
         ("attempt", attempt),
-        ("reason", execution.reason.clone()),
+        ("reason", reason(execution)),
         ("worker", execution.worker_id.clone()),
         ("started", at(&execution.started_at)),
         ("heartbeat", at(&execution.last_heartbeat_at)),

@@ -1,5 +1,6 @@
 //! `chronos jobs`: made, changed, listed, looked at, removed.
 
+mod comparison;
 mod edit;
 mod json;
 mod logs;

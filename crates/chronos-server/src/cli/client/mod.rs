@@ -13,6 +13,7 @@ mod notify;
 mod pages;
 mod password;
 mod progress;
+mod quiet_hours;
 mod rest;
 mod scheduler;
 mod spec;
@@ -42,6 +43,7 @@ pub(super) use dead_letters::{DeadLetters, dead_letters};
 pub(super) use execution::{Executions, executions};
 pub(super) use job::{Jobs, jobs};
 pub(super) use keys::{Keys, keys};
+pub(super) use quiet_hours::{QuietHours, quiet_hours};
 pub(super) use scheduler::{Scheduler, scheduler};
 pub(super) use users::{Users, users};
 
@@ -96,9 +98,9 @@ Exit codes:
   1   the daemon or this machine failed
   2   the command line or a value is not accepted
   3   the run that was followed did not succeed
-  4   there is no such job, execution, user or key
+  4   there is no such job, execution, policy, user or key
   5   refused as things stand: the name is taken, a run is under way, the version changed,
-      a quota is used up
+      a quota is used up, jobs observe the policy
   69  no daemon answers
   77  the daemon does not know who you are, or you may not do this";
 

@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::execution::{ExecutionJson, note, status_style, took};
 use super::job::{JobJson, next_run};
-use super::time::instant;
+use super::time::{instant, to_instant};
 use super::{Ask, Daemon, EXIT_CODES, follow};
 use crate::cli::table::{self, Column};
 use crate::cli::wall_clock::WallClock;
-use crate::cli::{Error, span, write_json};
+use crate::cli::{Error, args, span, write_json};
 use crate::proto;
 use crate::text::on_one_line;
 
@@ -55,6 +55,9 @@ pub(super) struct PauseArgs {
     /// Why, for whoever wonders later
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     note: String,
+    /// Resume by itself at this instant, in RFC 3339
+    #[arg(long, value_name = "INSTANT", value_parser = args::instant)]
+    until: Option<Timestamp>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -85,15 +88,27 @@ pub(in crate::cli) fn scheduler(
 
 /// Keeps a job from firing.
 pub(super) fn pause(ask: &Ask, args: PauseArgs, out: &mut dyn Write) -> Result<(), Error> {
-    let PauseArgs { job, note } = args;
+    let PauseArgs { job, note, until } = args;
+    let resume_at = until.map(to_instant);
     let job = ask.daemon(async |mut daemon| {
-        let paused = daemon.client.pause_job(proto::PauseJobRequest { job, note }).await;
+        let request = proto::PauseJobRequest { job, note, resume_at };
+        let paused = daemon.client.pause_job(request).await;
         Ok(paused.map_err(|status| daemon.refusal(&status))?.into_inner())
     })?;
     if ask.json {
         return write_json(&JobJson::from(&job), out);
     }
-    writeln!(out, "Paused {0} until someone says: chronos scheduler resume {0}", name(&job))?;
+    let pause = job.paused.as_ref();
+    match pause.and_then(|pause| instant(pause.resume_at.as_ref())) {
+        Some(end) => writeln!(out, "Paused {} until {end}", name(&job))?,
+        None => {
+            writeln!(
+                out,
+                "Paused {0} until someone says: chronos scheduler resume {0}",
+                name(&job)
+            )?;
+        }
+    }
     Ok(())
 }
 

@@ -115,7 +115,7 @@ pub(super) struct SpecFlags {
     /// Stop a run after this long
     #[arg(long, value_name = "SPAN", value_parser = args::span, help_heading = "Policies")]
     max_time: Option<Duration>,
-    /// The quiet-hours policy to observe
+    /// The quiet-hours policy to observe, or none
     #[arg(long, value_name = "ID", help_heading = "Policies")]
     quiet_hours: Option<String>,
 
@@ -287,7 +287,8 @@ impl SpecFlags {
         spec.jitter_seconds = self.jitter.map_or(spec.jitter_seconds, |jitter| jitter.as_secs());
         spec.priority = self.priority.or(spec.priority);
         spec.max_retry = self.retries.unwrap_or(spec.max_retry);
-        spec.quiet_hours_policy_id = self.quiet_hours.or(spec.quiet_hours_policy_id.take());
+        let quiet_hours = self.quiet_hours.or(spec.quiet_hours_policy_id.take());
+        spec.quiet_hours_policy_id = quiet_hours.filter(|policy| policy != "none");
     }
 }
 

@@ -39,6 +39,7 @@ impl From<&Execution> for proto::Execution {
             response_body: response.map(|response| response.body.to_vec()).unwrap_or_default(),
             response_truncated: response.is_some_and(|response| response.truncated),
             trace_id: execution.trace_id().to_string(),
+            note: execution.note().unwrap_or_default().into(),
         }
     }
 }

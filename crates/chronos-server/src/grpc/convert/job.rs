@@ -52,6 +52,7 @@ pub(crate) fn job(job: &Job, activity: Activity) -> proto::Job {
         paused: standing.paused.as_ref().map(|pause| proto::Pause {
             since: Some(timestamp(pause.since)),
             note: pause.note.as_deref().unwrap_or_default().into(),
+            resume_at: pause.resume_at.map(timestamp),
         }),
         description: spec.schedule.describe(),
         next_execution_time: standing.next_slot.map(timestamp),

@@ -24,6 +24,8 @@ pub(crate) struct Execution {
     status: &'static str,
     /// Why it was skipped, cancelled or asked to stop.
     reason: Option<String>,
+    /// What was written about the pause that it was skipped in.
+    note: Option<String>,
     /// `schedule`, `catch_up` or `manual`; `notice` where it is no run of the job, but tells about one.
     #[schema(example = "schedule")]
     trigger: &'static str,
@@ -95,6 +97,7 @@ impl From<&Told> for Execution {
             run_at: execution.run_at,
             status: execution.status(),
             reason: execution.reason().map(Into::into),
+            note: execution.note().map(Into::into),
             trigger: execution.trigger.as_str(),
             notice: execution.notice().map(Into::into),
             attempt: execution.attempt,

@@ -102,6 +102,9 @@ pub(crate) struct Pause {
     #[schema(value_type = String, format = DateTime)]
     since: Timestamp,
     note: Option<String>,
+    /// When it resumes by itself, if it does.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    resume_at: Option<Timestamp>,
 }
 
 /// What has happened to a job so far.
@@ -200,6 +203,7 @@ impl Job {
             paused: standing.paused.as_ref().map(|pause| Pause {
                 since: pause.since,
                 note: pause.note.as_deref().map(Into::into),
+                resume_at: pause.resume_at,
             }),
             next_execution_time: standing.next_slot,
             last_run_at: tally.last_run,

@@ -5,6 +5,7 @@ pub(super) mod execution;
 pub(super) mod job;
 pub(super) mod notify;
 pub(super) mod policy;
+pub(super) mod quiet_hours;
 pub(super) mod schedule;
 pub(super) mod spec;
 pub(super) mod target;

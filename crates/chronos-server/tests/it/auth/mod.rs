@@ -8,6 +8,7 @@ mod keys;
 mod limits;
 mod matrix;
 mod passwords;
+mod policies;
 mod quotas;
 mod strangers;
 mod telling;

@@ -7,6 +7,7 @@ mod identity;
 mod jobs;
 mod logs;
 mod notices;
+mod quiet_hours;
 mod refusals;
 mod runs;
 mod secrets;

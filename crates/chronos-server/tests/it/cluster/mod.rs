@@ -11,6 +11,7 @@ pub(crate) mod nodes;
 mod pooling;
 mod pressing;
 mod proxy;
+mod quieting;
 mod settings;
 mod sharing;
 mod trusting;

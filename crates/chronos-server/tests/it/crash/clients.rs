@@ -121,7 +121,7 @@ impl Client {
     async fn pause(&mut self, job: usize) {
         let note = format!("note {}", self.dice.u32(..));
         let mut daemon = self.daemon.client().await;
-        let request = PauseJobRequest { job: self.id(job), note: note.clone() };
+        let request = PauseJobRequest { job: self.id(job), note: note.clone(), resume_at: None };
         let asked = soon(daemon.pause_job(request)).await;
         // Pausing again changes nothing, not even the note.
         self.settle(job, asked, |known| known.note = known.note.take().or(Some(note))).await;

@@ -76,7 +76,8 @@ async fn pause_version_counters_and_history_survive_a_stop_and_a_kill() {
             job_when(address, name, |job| job.succeeded == runs).await;
         }
     }
-    let request = PauseJobRequest { job: "good".into(), note: "until Monday".into() };
+    let request =
+        PauseJobRequest { job: "good".into(), note: "until Monday".into(), resume_at: None };
     soon(client(address).await.pause_job(request)).await.unwrap();
     let mut known = Vec::new();
     for name in ["good", "bad"] {

@@ -148,11 +148,28 @@ async fn an_update_counts_versions_and_refuses_an_older_one() {
 async fn a_pause_is_told_with_its_note_until_it_ends() {
     let mut house = House::open().await;
     house.create(hourly("report", "succeed")).await;
-    let pause = |note: &str| PauseJobRequest { job: "report".into(), note: note.into() };
+    let pause = |note: &str| PauseJobRequest {
+        job: "report".into(),
+        note: note.into(),
+        ..PauseJobRequest::default()
+    };
     let paused = soon(house.client.pause_job(pause("holidays"))).await.unwrap().into_inner();
     assert_eq!(paused.paused.as_ref().unwrap().note, "holidays");
-    let again = soon(house.client.pause_job(pause("other"))).await.unwrap().into_inner();
-    assert_eq!(again.paused, paused.paused);
+    let again = soon(house.client.pause_job(pause(""))).await.unwrap().into_inner();
+    assert_eq!(again.paused, paused.paused, "what says nothing changes nothing");
+    let resume_at = Some(prost_types::Timestamp { seconds: 4_102_444_800, nanos: 0 });
+    let anew = PauseJobRequest { resume_at, ..pause("longer holidays") };
+    let anew = soon(house.client.pause_job(anew)).await.unwrap().into_inner().paused.unwrap();
+    assert_eq!((anew.note.as_str(), anew.resume_at), ("longer holidays", resume_at));
+    assert_eq!(anew.since, paused.paused.unwrap().since);
+    for (seconds, nanos) in [(0, 0), (i64::MAX, 0), (4_102_444_800, -1)] {
+        let resume_at = Some(prost_types::Timestamp { seconds, nanos });
+        let refused =
+            soon(house.client.pause_job(PauseJobRequest { resume_at, ..pause("") })).await;
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument);
+        assert!(refused.message().starts_with("resume_at: "), "{refused}");
+    }
     assert!(house.job("report").await.next_execution_time.is_some());
     for _ in 0..2 {
         let request = ResumeJobRequest { job: "report".into() };
@@ -168,7 +185,7 @@ async fn a_pause_is_told_with_its_note_until_it_ends() {
 #[tokio::test]
 async fn a_pause_by_a_client_reaches_the_registry_of_the_program() {
     let mut house = House::open().await;
-    let request = PauseJobRequest { job: "succeed".into(), note: String::new() };
+    let request = PauseJobRequest { job: "succeed".into(), ..PauseJobRequest::default() };
     soon(house.client.pause_job(request)).await.unwrap();
     assert!(house.daemon.scheduler().registry().is_paused("succeed"));
     house.close().await;

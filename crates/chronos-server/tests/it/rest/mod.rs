@@ -11,7 +11,9 @@ mod looping;
 mod monitoring;
 mod notifying;
 mod once;
+mod pausing;
 mod previewing;
+mod quiet_hours;
 mod reaching;
 mod refusing;
 mod running;
@@ -107,9 +109,13 @@ impl House {
     }
 
     pub(super) async fn patch(&self, id: &str, lines: &str, body: &Value) -> Answer {
+        self.patch_at(&format!("/jobs/{id}"), lines, body).await
+    }
+
+    /// A change of whatever is at this path.
+    pub(super) async fn patch_at(&self, path: &str, lines: &str, body: &Value) -> Answer {
         let lines = format!("{JSON}{lines}");
-        let path = format!("/jobs/{id}");
-        send(self.address(), "PATCH", &path, &lines, body.to_string().as_bytes()).await
+        send(self.address(), "PATCH", path, &lines, body.to_string().as_bytes()).await
     }
 
     /// A recurring job, which is made.

@@ -72,3 +72,47 @@ async fn a_draft_that_cannot_be_meant_is_refused_by_its_field() {
     }
     house.close().await;
 }
+
+#[tokio::test]
+async fn a_draft_of_an_edit_says_which_runs_it_adds_and_removes() {
+    let house = House::open().await;
+    let job = house
+        .make(&json!({
+            "name": "report", "target": {"type": "handler", "name": "succeed"},
+            "schedule": {"type": "cron", "expression": "0 9 * * *"},
+        }))
+        .await;
+    let path = format!("/jobs/{}/preview", super::text(&job["id"]));
+    let change = json!({"schedule": {"expression": "0 9,18 * * *"}});
+    let told = house.post(&path, &change).await.expect(200);
+    assert_eq!(told["summary"], "adds 7 runs this week", "{told}");
+    assert_eq!(told["counts"], json!({"added": 7, "removed": 0, "moved": 0, "kept": 7}));
+    assert_eq!(told["added"].as_array().unwrap().len(), 7);
+    assert_eq!(told["complete"], true);
+    let policy = json!({"name": "always", "windows": [{"start": "00:00", "end": "24:00"}]});
+    let policy = house.post("/quiet-hours", &policy).await.expect(201);
+    let change = json!({"quiet_hours_policy_id": policy["id"]});
+    let told = house.post(&path, &change).await.expect(200);
+    assert_eq!(told["summary"], "removes 7 runs this week", "{told}");
+    let told = house.post(&path, &json!({"max_retry": 3})).await.expect(200);
+    assert_eq!(told["summary"], "changes no run this week");
+    let often = json!({"schedule": {"type": "interval", "seconds": 1}});
+    let told = house.post(&path, &often).await.expect(200);
+    assert_eq!((&told["complete"], told["added"].as_array().unwrap().len()), (&json!(false), 100));
+    let until =
+        house.post(&format!("{path}?until=2020-01-01T00:00:00Z"), &change).await.expect(200);
+    assert!(super::text(&until["summary"]).starts_with("changes no run until 2020"), "{until}");
+    assert_eq!(house.get(&format!("/jobs/{}", super::text(&job["id"]))).await.expect(200), job);
+    let nowhere = "01890000-0000-7000-8000-000000000000";
+    for (change, field) in [
+        (json!({"schedule": {"expression": "x"}}), "schedule.expression"),
+        (json!({"quiet_hours_policy_id": nowhere}), "quiet_hours_policy_id"),
+        (json!({"schedule": {"type": "one_shot", "at": "2020-01-01T00:00:00Z"}, "x": 1}), "x"),
+    ] {
+        let (named, problem) = house.post(&path, &change).await.refused(422);
+        assert_eq!(named, field, "{change}: {problem}");
+    }
+    house.post(&format!("{path}?until=soon"), &json!({})).await.refused(400);
+    house.post(&format!("/jobs/{nowhere}/preview"), &json!({})).await.refused(404);
+    house.close().await;
+}

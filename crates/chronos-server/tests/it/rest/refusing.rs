@@ -200,12 +200,16 @@ async fn no_body_makes_the_server_fail() {
     let house = House::open().await;
     let job = house.make(&hourly("victim", "succeed")).await;
     let id = text(&job["id"]);
+    let policy = house.post("/quiet-hours", &json!({"name": "victim"})).await.expect(201);
     for (method, path) in [
         ("POST", "/jobs".to_owned()),
         ("POST", "/jobs/recurring".into()),
         ("PATCH", format!("/jobs/{id}")),
         ("POST", format!("/jobs/{id}/pause")),
         ("POST", "/schedules/preview".into()),
+        ("POST", format!("/jobs/{id}/preview")),
+        ("POST", "/quiet-hours".into()),
+        ("PATCH", format!("/quiet-hours/{}", text(&policy["id"]))),
         ("POST", "/dead-letters/redrive".into()),
     ] {
         for body in hostile() {

@@ -6,7 +6,7 @@ ON CONFLICT (id) DO UPDATE
 SET revision = excluded.revision, changes = s.changes + 1, deleted = false, enabled = excluded.enabled, rest = 'PENDING',
     max_execution_us = excluded.max_execution_us, due_at = excluded.due_at,
     next_execution_time = excluded.next_execution_time, last_slot = NULL, deferred_until = NULL,
-    paused_since = NULL, pause_note = NULL, retry_count = 0, fired = 0, manual = 0, succeeded = 0,
+    paused_since = NULL, pause_note = NULL, resume_at = NULL, retry_count = 0, fired = 0, manual = 0, succeeded = 0,
     failed = 0, skipped = 0, failed_in_a_row = 0, last_run_at = NULL, last_duration_ms = NULL,
     last_error = NULL, last_skip_at = NULL, last_skip_reason = NULL, failing_since = NULL,
     failures = NULL

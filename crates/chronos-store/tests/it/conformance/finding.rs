@@ -33,7 +33,10 @@ async fn five_jobs(bench: &Bench) {
     bench.create(owned("bob", once("c", 30).with_tags(["blue"]))).await;
     bench.create(owned("bob", once("d", 40))).await;
     bench.create(owned("bob", every("e", 50))).await;
-    bench.amend_job(job_id("d"), Change::Pause { note: None }, None, at(1)).await.unwrap();
+    bench
+        .amend_job(job_id("d"), Change::Pause { note: None, resume_at: None }, None, at(1))
+        .await
+        .unwrap();
     bench.amend_job(job_id("e"), Change::Disable, None, at(1)).await.unwrap();
 }
 

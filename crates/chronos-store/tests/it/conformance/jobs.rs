@@ -101,7 +101,7 @@ pub(crate) async fn a_change_of_an_older_version_is_refused(bench: &Bench) {
     let edit = || Change::Edit(Box::new(every("a", 20)));
     bench.amend_job(job.spec.id, edit(), Some(1), at(3)).await.unwrap();
     let before = bench.answers().await;
-    let pause = Change::Pause { note: None };
+    let pause = Change::Pause { note: None, resume_at: None };
     for change in [edit(), pause, Change::Resume] {
         let refused = bench.amend_job(job.spec.id, change, Some(1), at(4)).await;
         let conflict = Error::VersionConflict { name: "a".into(), expected: 1, current: 2 };

@@ -77,7 +77,7 @@ pub(crate) async fn a_run_keeps_the_trace_that_it_was_asked_for_in(bench: &mut B
 
 pub(crate) async fn a_run_by_hand_ignores_a_pause(bench: &mut Bench) {
     let job = bench.create(every("a", 10)).await;
-    let pause = Change::Pause { note: None };
+    let pause = Change::Pause { note: None, resume_at: None };
     bench.amend_job(job.spec.id, pause, None, at(1)).await.unwrap();
     bench.reopen().await;
     let run = bench.run_now(job.spec.id, None, at(3)).await.unwrap();

@@ -132,14 +132,23 @@ macro_rules! conformance {
                 what_is_handed_back_during_a_pause_waits_for_its_end,
                 a_one_time_job_is_late_after_a_pause_and_not_lost,
                 pausing_twice_and_resuming_twice_is_the_same_as_once,
+                a_pause_ends_by_itself_also_while_nobody_is_there,
+                a_pause_ends_between_slots_and_lets_what_it_held_go,
+                a_job_that_is_over_resumes_by_itself_as_well,
+                whoever_waits_hears_when_a_pause_ends,
             }
             quiet_hours {
-                policies_are_kept_in_the_order_of_their_ids,
+                policies_page_in_the_order_of_their_ids,
+                a_policy_keeps_all_that_it_says,
+                an_edit_keeps_what_identifies_a_policy_and_counts_versions,
+                names_of_policies_are_unique_and_bounded,
                 an_unknown_policy_is_refused,
                 a_policy_in_use_stays,
+                of_many_jobs_that_observe_a_policy_the_first_are_told,
+                a_date_apart_is_obeyed,
                 a_slot_in_quiet_hours_is_skipped_with_its_reason,
                 a_deferred_slot_fires_when_quiet_hours_end,
-                a_replaced_policy_holds_from_then_on,
+                an_edited_policy_holds_from_then_on,
             }
             finding {
                 each_filter_finds_what_it_asks_for,

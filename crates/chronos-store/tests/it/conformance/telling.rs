@@ -111,7 +111,10 @@ pub(crate) async fn runs_neither_wait_for_notices_nor_take_them_back(bench: &Ben
     bench.end(&run.unwrap(), refused(), 11).await;
     let (run, notices) = begin(bench, 20).await;
     bench.end(&run.unwrap(), Ending::Success, 21).await;
-    bench.amend_job(job, Change::Pause { note: None }, None, at(22)).await.unwrap();
+    bench
+        .amend_job(job, Change::Pause { note: None, resume_at: None }, None, at(22))
+        .await
+        .unwrap();
     bench.amend_job(job, Change::Disable, None, at(22)).await.unwrap();
     let live = bench.live(&[job]).await.unwrap();
     assert_eq!(kinds(&live), [Kind::Failure, Kind::Recovery], "what has happened is told");
@@ -203,7 +206,10 @@ pub(crate) async fn a_run_that_began_in_time_is_not_overdue(bench: &Bench) {
 pub(crate) async fn a_run_that_a_person_keeps_waiting_is_not_overdue(bench: &mut Bench) {
     let job = bench.create(told(once("a", 10))).await.spec.id;
     bench.fire(10).await;
-    bench.amend_job(job, Change::Pause { note: None }, None, at(11)).await.unwrap();
+    bench
+        .amend_job(job, Change::Pause { note: None, resume_at: None }, None, at(11))
+        .await
+        .unwrap();
     let reaped = bench.reap(at(310), 9).await.unwrap();
     assert_eq!((reaped.overdue.len(), reaped.next), (0, Some(at(610))));
     bench.reopen().await;

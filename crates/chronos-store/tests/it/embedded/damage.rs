@@ -1,8 +1,12 @@
 //! Damaged records: what cannot be read is set aside, and everything else goes on.
 
+use chronos_core::audit::Decision;
 use chronos_core::plan::{Change, Ending};
+use chronos_core::policy::QuietHours;
+use chronos_core::policy::quiet_hours::{WeekdaySet, Window};
+use chronos_core::schedule::Zone;
 use chronos_core::store::Error;
-use chronos_core::{JobId, JobSpec, Store};
+use chronos_core::{JobId, JobSpec, PolicyId, Store};
 use chronos_store::kv::MemoryKv;
 use chronos_store::{EmbeddedStore, Retention};
 
@@ -159,4 +163,36 @@ async fn a_record_of_a_newer_program_is_refused_in_words() {
     assert!(error.contains("version 9"), "{error}");
     let other = JobSpec { id: job_id("b"), ..every("b", 10) };
     bench.create(other).await;
+}
+
+#[tokio::test]
+async fn an_unreadable_policy_holds_nothing_back_and_its_jobs_say_so() {
+    let (bench, kv) = bench().await;
+    let policy = policy();
+    bench.create_policy(policy.clone()).await.unwrap();
+    let spec = JobSpec { quiet_hours: Some(policy.id), ..every("a", 10) };
+    let job = bench.create(spec).await.spec.id;
+    let records = kv.entries_about(policy.id.as_bytes());
+    let own = records.iter().find(|(key, _)| key.len() == 17).expect("the policy's record");
+    kv.overwrite(&own.0, &[255, 255]);
+    let store = EmbeddedStore::open(kv, Retention::default()).unwrap();
+    let fired = store.fire_due(at(10), 9, None).await.unwrap();
+    let decisions = &fired.planned[0].plan.decisions;
+    assert_eq!(decisions[0], Decision::PolicyMissing { policy: policy.id });
+    assert!(fired.planned[0].plan.executions[0].is_queued());
+    let told = store.audit(0, 9).await.unwrap();
+    assert!(told.iter().any(|event| event.decision.kind() == "schedule.policy_missing"));
+    assert!(matches!(store.policy(policy.id).await, Err(Error::Corrupt(_))));
+    assert_eq!(store.policies(None, 9).await, Ok(vec![]));
+    assert!(matches!(store.delete_policy(policy.id).await, Err(Error::PolicyInUse(_))));
+    let change = Change::Edit(Box::new(every("a", 10)));
+    store.amend_job(job, change, None, at(11)).await.unwrap();
+    store.delete_policy(policy.id).await.unwrap();
+}
+
+/// Quiet at all times.
+fn policy() -> QuietHours {
+    let window = Window::new(WeekdaySet::EVERY_DAY, "00:00", "24:00").unwrap();
+    let id = PolicyId::new(at(0), [1; 10]);
+    QuietHours { windows: vec![window], ..QuietHours::new(id, "always", Zone::UTC, at(0)) }
 }

@@ -12,13 +12,7 @@ use super::bench;
 use crate::bench::{Bench, at, every, finish, job_id, once, terms, worker};
 
 fn policy() -> QuietHours {
-    QuietHours {
-        id: PolicyId::new(at(0), [1; 10]),
-        name: "none".into(),
-        zone: Zone::UTC,
-        windows: vec![],
-        mode: chronos_core::policy::quiet_hours::Mode::Skip,
-    }
+    QuietHours::new(PolicyId::new(at(0), [1; 10]), "none", Zone::UTC, at(0))
 }
 
 /// What the verbs are about.
@@ -38,7 +32,7 @@ async fn busy(bench: &Bench) -> Work {
             })
             .await;
     }
-    bench.put_policy(policy()).await.unwrap();
+    bench.create_policy(policy()).await.unwrap();
     bench.fire(10).await;
     let running = bench.take(10).await;
     let waiting = bench.run_now(job_id("a"), None, at(11)).await.unwrap().id;
@@ -49,7 +43,7 @@ async fn busy(bench: &Bench) -> Work {
 async fn verb(store: &dyn Store, work: &Work, number: usize) -> Option<Result<(), Error>> {
     let (now, id) = (at(45), job_id("a"));
     let edit = Change::Edit(Box::new(JobSpec { name: "z".into(), ..every("a", 7) }));
-    let pause = Change::Pause { note: None };
+    let pause = Change::Pause { note: None, resume_at: None };
     let holds: Vec<_> = work.running.iter().map(|claim| claim.hold).collect();
     let failed = Ending::Failed(Failure::transient("down"));
     let done = match number {
@@ -75,9 +69,14 @@ async fn verb(store: &dyn Store, work: &Work, number: usize) -> Option<Result<()
         13 => store.delete_policy(policy().id).await,
         14 => {
             let renamed = QuietHours { name: "other".into(), ..policy() };
-            store.put_policy(renamed).await
+            store.edit_policy(renamed, None, now).await.map(drop)
         }
         15 => store.save_checkpoint(&holds[0], vec![1, 2, 3]).await,
+        16 => {
+            let id = PolicyId::new(at(0), [2; 10]);
+            let second = QuietHours { id, name: "second".into(), ..policy() };
+            store.create_policy(second).await
+        }
         _ => return None,
     };
     Some(done)
@@ -102,12 +101,12 @@ async fn a_verb_whose_commit_fails_changes_nothing_and_can_be_repeated() {
         bench.reopen().await;
         number += 1;
     }
-    assert_eq!(number, 16);
+    assert_eq!(number, 17);
 }
 
 #[tokio::test]
 async fn a_commit_whose_answer_is_lost_is_seen_by_the_next_verb() {
-    for number in 0..16 {
+    for number in 0..17 {
         let (bench, kv) = bench().await;
         let work = busy(&bench).await;
         let before = bench.answers().await;
@@ -121,7 +120,7 @@ async fn a_commit_whose_answer_is_lost_is_seen_by_the_next_verb() {
 
 #[tokio::test]
 async fn a_verb_that_cannot_read_changes_nothing_wherever_it_stops() {
-    for number in 0..16 {
+    for number in 0..17 {
         // Each read that the verb makes fails once, until it gets through without meeting a fault.
         for reads in 1.. {
             let (bench, kv) = bench().await;

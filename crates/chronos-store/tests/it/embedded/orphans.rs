@@ -50,7 +50,7 @@ async fn orphans_that_were_paused_or_asked_to_stop_do_not_begin_again() {
     }
     bench.fire(10).await;
     let claims = bench.take(10).await;
-    let pause = Change::Pause { note: None };
+    let pause = Change::Pause { note: None, resume_at: None };
     bench.amend_job(job_id("paused"), pause, None, at(11)).await.unwrap();
     let stopped = claims.iter().find(|claim| claim.spec.id == job_id("stopped")).unwrap();
     bench.cancel(stopped.hold.execution, CancelCause::User, at(11)).await.unwrap();

@@ -29,7 +29,8 @@ type Pick = u8;
 pub(super) enum Verb {
     Create(Pick, Traits),
     Edit(Pick, Pick, Traits),
-    Pause(Pick),
+    /// Until somebody resumes it, or for so many seconds.
+    Pause(Pick, Option<i64>),
     Resume(Pick),
     Disable(Pick),
     Enable(Pick),
@@ -109,11 +110,9 @@ pub(super) fn policy_id() -> PolicyId {
 /// Quiet from the third to the sixth minute of every hour.
 pub(super) fn policy(mode: Mode) -> QuietHours {
     QuietHours {
-        id: policy_id(),
-        name: "pause for breath".into(),
-        zone: Zone::UTC,
         windows: vec![Window::new(WeekdaySet::EVERY_DAY, "00:03", "00:06").unwrap()],
         mode,
+        ..QuietHours::new(policy_id(), "pause for breath", Zone::UTC, at(0))
     }
 }
 
@@ -134,7 +133,7 @@ fn verb() -> impl Strategy<Value = Verb> {
         4 => (pick(), traits()).prop_map(|(name, traits)| Verb::Create(name, traits)),
         1 => (pick(), pick(), traits())
             .prop_map(|(job, name, traits)| Verb::Edit(job, name, traits)),
-        1 => pick().prop_map(Verb::Pause),
+        1 => (pick(), option::of(1..60_i64)).prop_map(|(job, span)| Verb::Pause(job, span)),
         1 => pick().prop_map(Verb::Resume),
         1 => pick().prop_map(Verb::Disable),
         1 => pick().prop_map(Verb::Enable),

@@ -82,8 +82,12 @@ impl World {
                 let edited = traits.spec(job.spec.id, name, self.second);
                 self.amend(&job, Change::Edit(Box::new(edited))).await
             }
-            Verb::Pause(job) => match self.pick_job(job) {
-                Some(job) => self.amend(&job, Change::Pause { note: None }).await,
+            Verb::Pause(job, span) => match self.pick_job(job) {
+                Some(job) => {
+                    let note = span.map(|span| format!("for {span} s").into());
+                    let resume_at = span.map(|span| at(self.second + span));
+                    self.amend(&job, Change::Pause { note, resume_at }).await
+                }
                 None => false,
             },
             Verb::Resume(job) => match self.pick_job(job) {
@@ -140,10 +144,10 @@ impl World {
                 !self.over.contains_key(&id)
             }
             Verb::SaveCheckpoint(pick, byte) => self.save_checkpoint(pick, byte).await,
-            Verb::PutPolicy(mode) => {
-                self.bench.put_policy(policy(mode)).await.unwrap();
-                true
-            }
+            Verb::PutPolicy(mode) => match self.bench.create_policy(policy(mode)).await {
+                Ok(()) => true,
+                Err(_) => accepted(self.bench.edit_policy(policy(mode), None, now).await),
+            },
             Verb::DeletePolicy => accepted(self.bench.delete_policy(policy_id()).await),
             Verb::Restart => {
                 self.bench.reopen().await;

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chronos_core::Store;
+use chronos_core::audit::Decision;
 use chronos_core::plan::{Change, Ending};
+use chronos_core::policy::QuietHours;
+use chronos_core::policy::quiet_hours::{WeekdaySet, Window};
+use chronos_core::schedule::Zone;
 use chronos_core::store::Error;
+use chronos_core::{JobSpec, PolicyId, Store};
 use chronos_pgtest::{Cluster, Durability, Stop};
 use chronos_store::{PostgresConfig, PostgresStore};
 
@@ -123,7 +127,7 @@ async fn a_lock_that_is_not_granted_is_asked_for_again() {
     other.run(&format!("SELECT 1 FROM {}.job_standings FOR UPDATE", schema.name));
     let pausing = {
         let store = store.clone();
-        let pause = Change::Pause { note: Some("a\0b".into()) };
+        let pause = Change::Pause { note: Some("a\0b".into()), resume_at: None };
         tokio::spawn(async move { store.amend_job(job_id("a"), pause, None, at(1)).await })
     };
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -209,5 +213,37 @@ async fn what_was_acknowledged_survives_a_crash_of_the_server() {
     let decisions = store.audit(0, 100_000).await.unwrap();
     for (event, sequence) in decisions.iter().zip(1..) {
         assert_eq!(event.sequence, sequence, "no decision is lost before one that is kept");
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_cannot_be_read_or_found_holds_nothing_back_and_its_jobs_say_so() {
+    let schema = fresh().await;
+    let store = PostgresStore::open(schema.config()).await.unwrap();
+    let window = Window::new(WeekdaySet::EVERY_DAY, "00:00", "24:00").unwrap();
+    let id = PolicyId::new(at(0), [1; 10]);
+    let policy =
+        QuietHours { windows: vec![window], ..QuietHours::new(id, "always", Zone::UTC, at(0)) };
+    store.create_policy(policy).await.unwrap();
+    for name in ["a", "b"] {
+        let spec = JobSpec { quiet_hours: Some(id), ..every(name, 10) };
+        store.create_job(spec, at(0)).await.unwrap();
+    }
+    let fired = store.fire_due(at(10), 9, None).await.unwrap();
+    assert!(fired.planned.iter().all(|planned| !planned.plan.executions[0].is_queued()));
+    schema.psql("UPDATE chronos.quiet_hours_policies SET policy = '{}'");
+    assert!(matches!(store.policy(id).await, Err(Error::Corrupt(_))));
+    assert_eq!(store.policies(None, 9).await, Ok(vec![]));
+    for second in [20, 30] {
+        let fired = store.fire_due(at(second), 9, None).await.unwrap();
+        assert_eq!((fired.planned.len(), fired.unreadable.len()), (2, 0));
+        for planned in &fired.planned {
+            let missing = Decision::PolicyMissing { policy: id };
+            assert!(planned.plan.decisions.contains(&missing), "{second}: {planned:?}");
+        }
+        schema.psql(
+            "ALTER TABLE chronos.job_specs DROP CONSTRAINT IF EXISTS job_specs_policy_exists; \
+             DELETE FROM chronos.quiet_hours_policies",
+        );
     }
 }

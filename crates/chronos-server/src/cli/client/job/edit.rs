@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::super::spec::Spec;
 use super::super::spec_flags::SpecFlags;
 use super::super::{Ask, Daemon};
-use super::{get, name, write_changed};
+use super::{comparison, get, name, write_changed};
 use crate::cli::Error;
 use crate::proto;
 use crate::text::on_one_line;
@@ -27,12 +27,15 @@ pub(super) struct Args {
     /// Open the job as JSON in $VISUAL or $EDITOR, after the flags; so does giving no flag at all
     #[arg(long)]
     editor: bool,
+    /// Say which runs the change would add, remove and move this week, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     spec: SpecFlags,
 }
 
 pub(super) fn run(ask: &Ask, args: Args, now: Timestamp, out: &mut dyn Write) -> Result<(), Error> {
-    let Args { job, rename, editor, spec } = args;
+    let Args { job, rename, editor, dry_run, spec } = args;
     let editor = editor || (rename.is_none() && spec == SpecFlags::default());
     let sent = ask.daemon(async |mut daemon| {
         let before = get(&mut daemon, job).await?;
@@ -43,18 +46,20 @@ pub(super) fn run(ask: &Ask, args: Args, now: Timestamp, out: &mut dyn Write) ->
         }
         asked.name = rename.unwrap_or(asked.name);
         if !editor {
-            return send(&mut daemon, &before, &given, &asked).await;
+            return send(&mut daemon, &before, (&given, &asked), dry_run).await;
         }
         let draft = Draft::of(&asked)?;
         open_editor(draft.file.path())?;
         let edited = match draft.read(asked.raw_payload) {
-            Ok(spec) => send(&mut daemon, &before, &given, &spec).await,
+            Ok(spec) => send(&mut daemon, &before, (&given, &spec), dry_run).await,
             Err(error) => Err(error),
         };
         edited.map_err(|error| draft.keep(error, &before))
     })?;
-    let Some((job, changes)) = sent else {
-        return Ok(writeln!(out, "Nothing changed")?);
+    let (job, changes) = match sent {
+        Sent::Nothing => return Ok(writeln!(out, "Nothing changed")?),
+        Sent::Compared(told) => return comparison::write(ask, &told, out),
+        Sent::Changed(job, changes) => (job, changes),
     };
     write_changed("Changed", ask, &job, now, out)?;
     if !ask.json {
@@ -63,25 +68,38 @@ pub(super) fn run(ask: &Ask, args: Args, now: Timestamp, out: &mut dyn Write) ->
     Ok(())
 }
 
-/// Sends what differs, if anything does; gives back the job as it is then, and what changed in words.
+/// What became of an edit.
+enum Sent {
+    /// It says nothing new.
+    Nothing,
+    /// What it would change about the runs to come.
+    Compared(Value),
+    /// The job as it is then, and what changed in words.
+    Changed(Box<proto::Job>, Vec<String>),
+}
+
+/// Sends what differs, if anything does; or has it compared.
 async fn send(
     daemon: &mut Daemon,
     before: &proto::Job,
-    given: &Spec,
-    asked: &Spec,
-) -> Result<Option<(proto::Job, Vec<String>)>, Error> {
+    (given, asked): (&Spec, &Spec),
+    dry_run: bool,
+) -> Result<Sent, Error> {
     let patch = patch(given, asked)?;
     if patch.is_empty() {
-        return Ok(None);
+        return Ok(Sent::Nothing);
     }
     let (job, patch) = (format!("/jobs/{}", before.id), Value::Object(patch));
+    if dry_run {
+        return daemon.rest.post(&format!("{job}/preview"), &patch).await.map(Sent::Compared);
+    }
     let told = daemon.rest.patch(&job, &patch, before.version).await?;
     let mut job = get(daemon, before.id.clone()).await?;
     let dropped = told["dropped_secrets"].as_array().into_iter().flatten();
     job.dropped_secrets = dropped.filter_map(Value::as_str).map(ToOwned::to_owned).collect();
     let mut changes = Vec::new();
     describe(&mut changes, "", &to_json(given)?, &patch);
-    Ok(Some((job, changes)))
+    Ok(Sent::Changed(Box::new(job), changes))
 }
 
 /// The job as text, in a file that its owner alone can read.

@@ -36,6 +36,7 @@ pub(in crate::cli::client) struct JobJson {
 struct PauseJson {
     since: Option<Timestamp>,
     note: String,
+    resume_at: Option<Timestamp>,
 }
 
 impl From<&proto::Job> for JobJson {
@@ -43,6 +44,7 @@ impl From<&proto::Job> for JobJson {
         let pause = |pause: &proto::Pause| PauseJson {
             since: instant(pause.since.as_ref()),
             note: pause.note.clone(),
+            resume_at: instant(pause.resume_at.as_ref()),
         };
         Self {
             id: wire.id.clone(),

@@ -90,6 +90,7 @@ pub(super) fn write(job: &proto::Job, now: Timestamp, out: &mut dyn Write) -> Re
         "" => at(&pause.since),
         note => format!("{}: {note}", at(&pause.since)),
     });
+    let resumes = job.paused.as_ref().map(|pause| at(&pause.resume_at)).unwrap_or_default();
     let took = duration(job.last_duration.as_ref()).map(span::took);
     let in_a_row = match job.failed_in_a_row {
         0 => String::new(),
@@ -101,6 +102,7 @@ pub(super) fn write(job: &proto::Job, now: Timestamp, out: &mut dyn Write) -> Re
         ("schedule", job.description.clone()),
         ("expression", expression(&spec)),
         ("paused", pause.unwrap_or_default()),
+        ("resumes", resumes),
         (if job.paused.is_some() { "next slot" } else { "next run" }, at(&job.next_execution_time)),
         ("last run", at(&job.last_run_at)),
         ("took", took.unwrap_or_default()),

@@ -1,0 +1,2 @@
+-- How many policies there are.
+SELECT count(*) FROM chronos.quiet_hours_policies
