@@ -93,7 +93,7 @@ impl Starts {
             }
         }
         lags.sort_by(f64::total_cmp);
-        Round { lags, missed, doubled, cpu_a_run: cpu * 1e9 / self.made() as f64 }
+        Round { lags, missed, doubled, cpu, cpu_a_run: cpu * 1e9 / self.made() as f64 }
     }
 }
 
@@ -103,6 +103,8 @@ pub(crate) struct Round {
     lags: Vec<f64>,
     missed: usize,
     doubled: usize,
+    /// In seconds, for all of it.
+    cpu: f64,
     cpu_a_run: f64,
 }
 
@@ -181,6 +183,7 @@ pub(crate) async fn figures(
         figure("start lag p99 of what ran", percentile(&middle.lags, 0.99), "ms", Goal::None),
         figure("missed in all rounds", missed as f64, "runs", goal(0.0)),
         figure("doubled in all rounds", doubled as f64, "runs", goal(0.0)),
+        figure("CPU for the herd", middle.cpu, "CPU s", Goal::None),
         figure("CPU a run", middle.cpu_a_run, "ns", Goal::None),
     ])
 }

@@ -90,6 +90,7 @@ impl Report {
         let compared = [
             ("start lag p99", goal),
             ("start lag p99 of what ran", Goal::None),
+            ("CPU for the herd", Goal::None),
             ("CPU a run", goal),
         ];
         let ratios: Vec<_> = compared
