@@ -4,6 +4,7 @@ mod catch_up;
 mod change;
 mod concluding;
 mod cost;
+mod emitting;
 mod firing;
 mod fixed_delay;
 mod manual;

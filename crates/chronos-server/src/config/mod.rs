@@ -241,6 +241,7 @@ impl Config {
             max_calls_per_owner: self.max_calls_per_owner,
             // What was refused was refused before.
             notify: self.notify().ok().flatten(),
+            keep_messages: Some(Duration::from_hours(24) * self.history_days),
         };
         serve.secret_key_file.clone_from(&self.secret_key_file);
         serve.old_secret_key_files.clone_from(&self.old_secret_key_files);

@@ -10,9 +10,10 @@ use super::partitions::lock_key;
 use super::statements::in_schema;
 
 /// The files, never edited once released, numbered from 1.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("migrations/0001_jobs_and_executions.sql"),
     include_str!("migrations/0002_account_events.sql"),
+    include_str!("migrations/0004_message_events.sql"),
 ];
 
 /// The version of the schema once every migration is applied.

@@ -112,6 +112,7 @@ impl From<&Target> for proto::Target {
         let kind = match target {
             Target::Handler { name } => Kind::Handler(proto::Handler { name: name.to_string() }),
             Target::Http(http) => Kind::Http(http.as_ref().into()),
+            Target::Message(_) => return Self { kind: None },
         };
         Self { kind: Some(kind) }
     }

@@ -8,6 +8,7 @@ pub(super) mod policy;
 pub(super) mod schedule;
 pub(super) mod spec;
 pub(super) mod target;
+pub(super) mod template;
 
 use crate::problem::FieldError;
 

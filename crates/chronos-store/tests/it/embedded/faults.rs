@@ -10,6 +10,7 @@ use chronos_core::{ExecutionId, PolicyId, Store};
 
 use super::bench;
 use crate::bench::{Bench, at, every, finish, job_id, once, terms, worker};
+use crate::conformance::messages::says;
 
 fn policy() -> QuietHours {
     QuietHours {
@@ -38,6 +39,7 @@ async fn busy(bench: &Bench) -> Work {
             })
             .await;
     }
+    bench.create(says(every("c", 10))).await;
     bench.put_policy(policy()).await.unwrap();
     bench.fire(10).await;
     let running = bench.take(10).await;
@@ -154,7 +156,7 @@ async fn a_store_that_fails_over_and_over_recovers() {
     assert!(bench.stats().await.is_err());
     assert!(bench.fire_due(at(20), 9, None).await.is_err());
     before.assert_same(&bench.answers().await);
-    assert_eq!(bench.fire(20).await.planned.len(), 2);
+    assert_eq!(bench.fire(20).await.planned.len(), 3);
 }
 
 #[tokio::test]
