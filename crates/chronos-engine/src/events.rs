@@ -86,15 +86,21 @@ impl Follower {
         self.cursor
     }
 
+    /// What comes next, as far as it is there already. A page without events may still say that there is
+    /// more to look at.
+    pub async fn look(&mut self, limit: usize) -> store::Result<EventPage> {
+        let page = self.events.store.message_events(&self.filter, self.cursor, limit).await?;
+        self.cursor = page.cursor;
+        Ok(page)
+    }
+
     /// What comes next: one event or more, at most `limit`; waits for as long as there is none. Given up
     /// on the way, it has lost nothing.
     pub async fn next(&mut self, limit: usize) -> store::Result<EventPage> {
-        let limit = limit.max(1);
         loop {
             // Whatever is told of from here on is looked for again.
             self.events.news.mark_unchanged();
-            let page = self.events.store.message_events(&self.filter, self.cursor, limit).await?;
-            self.cursor = page.cursor;
+            let page = self.look(limit.max(1)).await?;
             if !page.events.is_empty() {
                 return Ok(page);
             }

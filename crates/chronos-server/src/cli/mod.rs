@@ -52,6 +52,8 @@ enum Command {
     Jobs(client::Jobs),
     /// Show or cancel single executions
     Executions(client::Executions),
+    /// Follow what message jobs say
+    Events(client::Events),
     /// List what failed for good, and try it again
     DeadLetters(client::DeadLetters),
     /// Log in at a daemon, for the commands that follow
@@ -125,6 +127,7 @@ where
         Command::Scheduler(args) => client::scheduler(args, now, out),
         Command::Jobs(args) => client::jobs(args, now, out),
         Command::Executions(args) => client::executions(args, now, out),
+        Command::Events(args) => client::events(args, out),
         Command::DeadLetters(args) => client::dead_letters(args, out),
         Command::Login(args) => client::login(&args, out),
         Command::Logout(args) => client::logout(&args, out),

@@ -54,7 +54,7 @@ pub struct Config {
     pub database_pool: u32,
     /// Whether a pooler in transaction mode stands before it.
     pub database_poll_only: bool,
-    /// Days for which it keeps finished executions and decisions.
+    /// Days for which message events are kept, and in a database finished executions and decisions.
     pub history_days: u32,
     /// What this node is called.
     pub node: String,

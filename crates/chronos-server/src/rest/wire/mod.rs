@@ -1,6 +1,7 @@
 //! The JSON of the API: what is asked for, and what is told.
 
 pub(super) mod account;
+pub(super) mod event;
 pub(super) mod execution;
 pub(super) mod job;
 pub(super) mod notify;

@@ -112,7 +112,8 @@ pub(crate) async fn two_planners_say_each_slot_once(bench: &mut Bench) {
     };
     let (one, other) = (bench.handle(), bench.handle());
     let (one, other) = tokio::join!(tokio::spawn(plan(one)), tokio::spawn(plan(other)));
-    (one.unwrap(), other.unwrap());
+    one.unwrap();
+    other.unwrap();
     let said = said(&**bench).await;
     let keys: BTreeSet<_> = said.iter().map(|event| event.message.dedupe_key).collect();
     assert_eq!((said.len(), keys.len()), (60, 60));
@@ -199,7 +200,8 @@ pub(crate) async fn filters_narrow_what_is_read_and_not_how_far(bench: &mut Benc
         while cursor < 9 {
             let page = bench.message_events(&filter, cursor, 1).await.unwrap();
             assert!(page.cursor > cursor);
-            (one_by_one.extend(page.events), cursor = page.cursor);
+            one_by_one.extend(page.events);
+            cursor = page.cursor;
         }
         assert_eq!(one_by_one, page.events);
     }
