@@ -105,7 +105,7 @@ impl DedupeKey {
     pub fn of(job: JobId, slot: Timestamp, trigger: &Trigger) -> Self {
         let mut text = format!("{}\n{job}\n{slot}", Message::CHANNEL);
         if let Trigger::Manual { number } = trigger {
-            text.push_str(&format!("\nmanual\n{number}"));
+            text = format!("{text}\nmanual\n{number}");
         }
         Self(Sha256::digest(text).into())
     }

@@ -85,7 +85,9 @@ impl Observer for Reporter {
             return;
         }
         self.registry.record_plans(planned);
-        planned.iter().for_each(|planned| self.said(planned));
+        for planned in planned {
+            self.said(planned);
+        }
         let now = self.clock.now();
         for Planned { spec, plan } in planned {
             if spec.jitter.is_zero() {

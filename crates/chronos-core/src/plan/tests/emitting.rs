@@ -40,8 +40,8 @@ fn missed_slots_are_counted_in_what_is_said() {
     assert_eq!(said(&once.plan("09:04:00")), ["report 09:04:00 after 3"]);
     let mut late = says(every_minute()).catch_up(CatchUpPolicy::RunOnce);
     assert_eq!(said(&late.plan("09:03:30")), ["report 09:03:00 after 3"]);
-    let mut one = says(every_minute()).catch_up(CatchUpPolicy::RunOnce);
-    assert_eq!(said(&one.plan("09:01:30")), ["report 09:01:00 after 1"]);
+    let mut single = says(every_minute()).catch_up(CatchUpPolicy::RunOnce);
+    assert_eq!(said(&single.plan("09:01:30")), ["report 09:01:00 after 1"]);
     let mut all = says(every_minute()).catch_up(CatchUpPolicy::RunAllCapped(few(2)));
     let expected =
         ["report 09:01:00 after 1", "report 09:02:00 after 1", "report 09:04:00 after 0"];

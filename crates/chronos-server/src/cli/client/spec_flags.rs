@@ -66,7 +66,7 @@ pub(super) struct SpecFlags {
     /// Run the handler that the daemon knows by this name
     #[arg(long, value_name = "NAME", help_heading = "What")]
     handler: Option<String>,
-    /// Emit a message event with this text, in which {{slot}}, {{job_name}} and the like are filled in
+    /// Emit a message event with this text, in which {{slot}} and the like are filled in
     #[arg(long, value_name = "TEXT", help_heading = "What")]
     message: Option<String>,
     /// Emit a message event with this JSON, in whose strings the same is filled in

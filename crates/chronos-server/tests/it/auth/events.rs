@@ -42,7 +42,7 @@ async fn a_user_hears_its_own_jobs_and_those_who_see_all_hear_all() {
     let (una, _) = ada.hire("una", "user").await;
     let (vic, _) = ada.hire("vic", "viewer").await;
     let of_uma = say(&uma, "hers").await;
-    let of_una = say(&una, "other").await;
+    let foreign = say(&una, "other").await;
     say(&ada, "admin's").await;
     let all = || [1, 2, 3].to_vec();
     let none = Vec::<u64>::new;
@@ -50,7 +50,7 @@ async fn a_user_hears_its_own_jobs_and_those_who_see_all_hear_all() {
     assert_eq!(told(&una, "").await, [[2].to_vec(), [2].to_vec(), [2].to_vec()]);
     assert_eq!(told(&vic, "").await, [all(), all(), all()]);
     assert_eq!(told(&ada, "").await, [all(), all(), all()]);
-    assert_eq!(told(&uma, &of_una).await, [none(), none(), none()], "as if there were none");
+    assert_eq!(told(&uma, &foreign).await, [none(), none(), none()], "as if there were none");
     assert_eq!(told(&uma, &of_uma).await, [[1].to_vec(), [1].to_vec(), [1].to_vec()]);
     let page = uma.get("/events").await.expect(200);
     assert_eq!(page["items"][0]["actor"], uma_id);
