@@ -15,8 +15,11 @@ const ROUNDS: u64 = 20;
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
-    let retention =
-        Retention { executions_per_job: NonZeroU32::new(100), audit_events: Some(10_000) };
+    let retention = Retention {
+        executions_per_job: NonZeroU32::new(100),
+        audit_events: Some(10_000),
+        ..Retention::default()
+    };
     let store = EmbeddedStore::memory(retention)?;
     create(&store, every_second(HERD)?).await?;
     let taker = taker(BATCH);

@@ -22,7 +22,11 @@ pub(crate) use throughput::measure as throughput;
 
 /// What the daemon keeps.
 pub(crate) fn retention() -> Retention {
-    Retention { executions_per_job: NonZeroU32::new(100), audit_events: None }
+    Retention {
+        executions_per_job: NonZeroU32::new(100),
+        audit_events: None,
+        ..Retention::default()
+    }
 }
 
 /// A directory on the disk of temporary files; `TMPDIR` moves it.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::Slots;
 use crate::execution::{Execution, SkipReason};
+use crate::message::Template;
 use crate::notice::Notify;
 use crate::policy::{CatchUpPolicy, OverlapPolicy, Priority, retry};
 use crate::schedule::Schedule;
@@ -75,6 +76,8 @@ pub enum Target {
     },
     /// Calls an HTTP endpoint; boxed, because most jobs of a program call handlers.
     Http(Box<Http>),
+    /// Emits a message in the step that fires the slot; nothing has to run.
+    Message(Box<Template>),
 }
 
 impl Target {
@@ -86,7 +89,7 @@ impl Target {
     #[must_use]
     pub fn usual_limit(&self) -> Option<Duration> {
         match self {
-            Self::Handler { .. } => None,
+            Self::Handler { .. } | Self::Message(_) => None,
             Self::Http(http) => Some(Self::HTTP_LIMIT.max(http.timeout())),
         }
     }
@@ -95,6 +98,12 @@ impl Target {
 impl From<Http> for Target {
     fn from(http: Http) -> Self {
         Self::Http(Box::new(http))
+    }
+}
+
+impl From<Template> for Target {
+    fn from(template: Template) -> Self {
+        Self::Message(Box::new(template))
     }
 }
 
@@ -155,6 +164,15 @@ impl JobSpec {
         Self { tags: tags.into(), ..self }
     }
 
+    /// What it says when it fires, if it is a message job.
+    #[must_use]
+    pub fn template(&self) -> Option<&Template> {
+        match &self.target {
+            Target::Message(template) => Some(template),
+            Target::Handler { .. } | Target::Http(_) => None,
+        }
+    }
+
     /// Refuses what the types alone cannot: names, zero durations and unbounded retries.
     pub fn validate(&self) -> Result<(), Error> {
         let length = self.name.chars().count();
@@ -182,6 +200,10 @@ impl JobSpec {
         }
         if self.max_execution_time == Some(Duration::ZERO) {
             return Err(Error::ZeroDuration { field: "max_execution_time" });
+        }
+        if matches!(self.target, Target::Message(_)) && !self.jitter.is_zero() {
+            let problem = "a message is emitted in the step that fires its slot; leave it out";
+            return Err(Error::Message { field: "jitter_seconds", problem: problem.into() });
         }
         self.notify.as_ref().map_or(Ok(()), |notify| notify.validate())
     }
@@ -265,6 +287,16 @@ impl Tally {
 }
 
 impl Standing {
+    /// Counts a run that began, ended and succeeded at once.
+    pub(crate) fn succeed(&mut self, now: Timestamp) {
+        self.failing = None;
+        let tally = &mut self.tally;
+        tally.succeeded += 1;
+        tally.failed_in_a_row = 0;
+        (tally.last_run, tally.last_duration) = (Some(now), Some(Duration::ZERO));
+        tally.last_error = None;
+    }
+
     /// The standing of a new job: enabled, at its first slot.
     pub fn begin(schedule: &Schedule, now: Timestamp) -> Result<Self, Error> {
         let first = match schedule.cadence() {

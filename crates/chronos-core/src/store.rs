@@ -7,6 +7,7 @@
 mod compaction;
 mod creation;
 mod error;
+mod events;
 mod find;
 mod once;
 mod worker;
@@ -26,6 +27,7 @@ use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
 pub use compaction::{Compacted, CompactionHook, CompactionProgress};
 pub use creation::Creation;
 pub use error::{Error, Observer, Observers};
+pub use events::{EventFilter, EventPage};
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use once::{Done, Request};
 pub use worker::{Roles, Worker};
@@ -164,6 +166,23 @@ pub trait Store: Send + Sync + 'static {
     /// Decisions in the order they were made, from after a given sequence.
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>>;
 
+    /// Message events that a filter asks for, in order, from after a cursor: durable ones alone, and none
+    /// is ever added before the cursor of a page that was read. A page holds at most `limit` events; it may
+    /// hold fewer, or none, and still say where to go on, because no page takes long.
+    async fn message_events(
+        &self,
+        filter: &EventFilter,
+        after: u64,
+        limit: usize,
+    ) -> Result<EventPage>;
+
+    /// The sequence of the newest message event that can be read; zero while there is none.
+    async fn newest_message(&self) -> Result<u64>;
+
+    /// Forgets those of the `limit` oldest message events that were emitted before then; says how many. The
+    /// newest of all stays, because the next is numbered from it.
+    async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize>;
+
     /// Adds a quiet-hours policy for jobs to refer to. Its name must be free, and there must be room:
     /// [`QuietHours::MOST`].
     async fn create_policy(&self, policy: QuietHours) -> Result<()>;
@@ -241,6 +260,8 @@ pub enum Wake {
     Execution,
     /// A running execution was asked to stop: renew.
     Cancel,
+    /// A message event can be read that could not before: deliver.
+    Message,
 }
 
 /// When a lease is given and how long it holds.

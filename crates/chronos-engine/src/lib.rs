@@ -88,6 +88,7 @@ pub mod clock;
 pub mod compaction;
 #[cfg(feature = "cores")]
 pub mod cores;
+pub mod events;
 pub mod handler;
 #[cfg(feature = "http")]
 pub mod http;
@@ -97,14 +98,18 @@ pub mod service;
 pub use chronos_core;
 pub use chronos_core::execution::Trigger;
 pub use chronos_core::http::{Http, Method};
+pub use chronos_core::message::Template;
 pub use chronos_core::notice::{Notify, Occasions};
 pub use chronos_core::plan::{PreviewRun, Reason};
 pub use chronos_core::policy::quiet_hours::{Mode as QuietMode, WeekdaySet, Window as QuietWindow};
 pub use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, Priority, QuietHours};
-pub use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Store, Timestamp};
+pub use chronos_core::{
+    Execution, ExecutionId, JobId, Message, MessageEvent, PolicyId, Store, Timestamp,
+};
 pub use chronos_store::{EmbeddedStore, Retention};
 pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
 pub use compaction::{CompactionJobConfig, create_compaction_job, run_compaction};
+pub use events::{Events, Follower};
 pub use handler::{Handler, IntoHandler, JobContext, JobError, JobResult, JobReturn};
 pub use service::{
     JitterConfig, JobRegistry, JobStatus, NewJob, OverlapGuard, RunGuard, SchedulerConfig,

@@ -12,6 +12,7 @@ pub mod logs;
 mod loops;
 pub mod metrics;
 mod notify;
+mod places;
 mod problem;
 pub mod proto;
 pub mod quotas;

@@ -243,7 +243,7 @@ pub(crate) type Asked = (JobSpec, Option<Request>);
 fn body(spec: &JobSpec) -> &[u8] {
     match &spec.target {
         Target::Http(http) => http.body(),
-        Target::Handler { .. } => &[],
+        Target::Handler { .. } | Target::Message(_) => &[],
     }
 }
 

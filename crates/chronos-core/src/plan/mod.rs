@@ -7,6 +7,7 @@
 mod change;
 mod conclude;
 mod difference;
+mod emit;
 mod hold;
 mod overlap;
 mod preview;
@@ -25,6 +26,7 @@ pub use tell::{Overdue, Telling, overdue};
 use crate::audit::{Decision, Slots};
 use crate::execution::{CancelCause, Execution, SkipReason, Trigger};
 use crate::job::{Job, Standing};
+use crate::message::Message;
 use crate::notice::Occasions;
 use crate::policy::{CatchUpPolicy, QuietHours, jitter};
 use crate::{ExecutionId, Timestamp, TraceId};
@@ -56,6 +58,8 @@ pub struct Plan {
     pub withdrawals: Vec<Withdrawal>,
     /// What was decided, in order.
     pub decisions: Vec<Decision>,
+    /// What is said by it, in order.
+    pub messages: Vec<Message>,
     /// Where the job stands afterwards.
     pub standing: Standing,
 }
@@ -200,6 +204,7 @@ impl<'a> Draft<'a> {
                 executions: Vec::new(),
                 withdrawals: Vec::new(),
                 decisions: Vec::new(),
+                messages: Vec::new(),
                 standing: job.standing.clone(),
             },
         }
@@ -323,8 +328,9 @@ impl<'a> Draft<'a> {
         if self.admit(slot, trigger, run_at, instead_of) {
             self.plan.standing.tally.fired += 1;
             if self.job.spec.schedule.counts_from_end() {
-                // The end of this run sets the next slot.
-                self.cursor = None;
+                // The end of this run sets the next slot; that of a message has come.
+                let emitted = self.job.spec.template().is_some();
+                self.cursor = self.cursor.filter(|_| emitted);
             }
             let limit = self.job.spec.schedule.max_runs();
             if limit.is_some_and(|limit| self.plan.standing.tally.fired >= limit.get()) {
@@ -355,7 +361,8 @@ impl<'a> Draft<'a> {
         let standing = &mut self.plan.standing;
         standing.next_slot = self.cursor;
         let fired = standing.tally.fired > self.job.standing.tally.fired;
-        let waits_for_end = fired && self.job.spec.schedule.counts_from_end();
+        let emits = self.job.spec.template().is_some();
+        let waits_for_end = fired && self.job.spec.schedule.counts_from_end() && !emits;
         if self.cursor.is_none() && self.job.standing.next_slot.is_some() && !waits_for_end {
             standing.enabled = false;
         }

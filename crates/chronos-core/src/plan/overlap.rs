@@ -87,7 +87,7 @@ impl Occupancy {
 }
 
 impl<'a> Draft<'a> {
-    /// Queues a run if the overlap policy admits it.
+    /// Queues a run if the overlap policy admits it; a message is emitted instead, whatever runs.
     pub(super) fn admit(
         &mut self,
         slot: Timestamp,
@@ -95,7 +95,12 @@ impl<'a> Draft<'a> {
         run_at: Timestamp,
         instead_of: Option<Slots>,
     ) -> bool {
-        let id = self.job.spec.id;
+        let job = self.job;
+        if let Some(template) = job.spec.template() {
+            self.emit(template, slot, trigger, run_at, instead_of);
+            return true;
+        }
+        let id = job.spec.id;
         let (priority, trace) = (self.job.spec.priority, self.trace);
         let queued = Execution::queued(id, slot, trigger.clone(), run_at);
         let mut execution = Execution { priority, trace, ..queued };
@@ -122,7 +127,7 @@ impl<'a> Draft<'a> {
     }
 
     /// A retry that waits never blocks the next run: that run takes its place.
-    fn supersede_retries(&mut self) {
+    pub(super) fn supersede_retries(&mut self) {
         if !self.occupancy.take_waiting_retries() {
             return;
         }

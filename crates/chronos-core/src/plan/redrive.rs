@@ -23,6 +23,7 @@ pub fn redrive(job: &Job, live: &Live<'_>, dead: &Execution, now: Timestamp) -> 
         executions: vec![again],
         withdrawals: Vec::new(),
         decisions: vec![Decision::Redriven { slot, execution }],
+        messages: Vec::new(),
         standing: job.standing.clone(),
     }
 }

@@ -5,6 +5,7 @@ mod change;
 mod concluding;
 mod cost;
 mod difference;
+mod emitting;
 mod firing;
 mod fixed_delay;
 mod manual;

@@ -9,6 +9,7 @@ mod finisher;
 mod herald;
 mod keeper;
 mod planner;
+mod pruner;
 mod reaper;
 mod roster;
 mod starter;
@@ -42,6 +43,7 @@ pub use finisher::Finisher;
 pub use herald::Herald;
 pub use keeper::Keeper;
 pub use planner::Planner;
+pub use pruner::Pruner;
 pub use reaper::Reaper;
 pub(crate) use roster::Task;
 use roster::{Room, Roster};
@@ -74,6 +76,8 @@ pub struct EngineConfig {
     pub batch: usize,
     /// Where notices about jobs without a webhook of their own go.
     pub webhook: Option<Arc<Http>>,
+    /// How long message events are kept; `None` leaves them to the store.
+    pub keep_messages: Option<Duration>,
 }
 
 impl EngineConfig {
@@ -95,6 +99,7 @@ impl EngineConfig {
             cancel_grace: Duration::from_secs(10),
             batch: Self::BATCH,
             webhook: None,
+            keep_messages: None,
         }
     }
 }
@@ -269,6 +274,10 @@ impl Engine {
             let reaper: Box<dyn Tick> = Box::new(Reaper::new(shared.clone()));
             intake_loops.spawn(looped(planner, &bells.plan, &intake));
             upkeep_loops.spawn(looped(reaper, &bells.reap, &upkeep));
+            if let Some(keep) = shared.config.keep_messages {
+                let pruner: Box<dyn Tick> = Box::new(Pruner::new(shared.clone(), keep));
+                upkeep_loops.spawn(looped(pruner, &Arc::default(), &upkeep));
+            }
         }
         if shared.config.roles.worker {
             let dispatcher: Box<dyn Tick> = Box::new(Dispatcher::new(starter()));
@@ -346,6 +355,8 @@ fn ring_on_wake(store: &dyn Store, bells: &Bells) {
             Wake::Job => &plan,
             Wake::Execution => &claim,
             Wake::Cancel => &keep,
+            // Whoever follows messages hears of them by itself.
+            Wake::Message => return,
         };
         if let Some(bell) = bell.upgrade() {
             bell.notify_one();

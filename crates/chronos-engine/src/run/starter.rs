@@ -131,6 +131,8 @@ fn no_handler(target: &Target) -> Failure {
             Failure::permanent(&format!("no handler is registered under \"{name}\" here"))
         }
         Target::Http(_) => Failure::permanent("http requests are not made here"),
+        // Queued while the job did something else.
+        Target::Message(_) => Failure::permanent("the job has become a message; run it again"),
     }
 }
 

@@ -135,6 +135,7 @@ impl Handlers for Closures {
             Target::Http(_) => Some(self.caller()),
             #[cfg(not(feature = "http"))]
             Target::Http(_) => None,
+            Target::Message(_) => None,
         }
     }
 }

@@ -39,6 +39,9 @@ pub struct SchedulerConfig {
     /// What is told about jobs that do not say, and where all that name no webhook of their own are told
     /// of; it needs the feature `http`.
     pub notify: Option<Notify>,
+    /// How long message events are kept; `None` leaves them to the store, of which the built-in one keeps
+    /// the newest.
+    pub keep_messages: Option<Duration>,
 }
 
 impl SchedulerConfig {
@@ -64,6 +67,7 @@ impl Default for SchedulerConfig {
             lease: Duration::from_secs(30),
             heartbeat: Duration::from_secs(5),
             notify: None,
+            keep_messages: None,
         }
     }
 }

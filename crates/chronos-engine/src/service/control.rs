@@ -10,6 +10,7 @@ use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId};
 
 use super::config::SchedulerError;
 use super::{SchedulerService, chance};
+use crate::run::Observer as _;
 
 impl SchedulerService {
     /// Keeps the job registered and skips its slots until it is resumed.
@@ -61,7 +62,20 @@ impl SchedulerService {
             return Err(SchedulerError::ShutDown);
         }
         let run = self.store.run_now(id, None, self.clock.now()).await;
-        run.map(|execution| execution.id).map_err(|error| SchedulerError::of(name, error))
+        let run = run.map_err(|error| SchedulerError::of(name, error))?;
+        self.note_run(&run).await;
+        Ok(run.id)
+    }
+
+    /// Counts a run that was asked for by hand and is over already, as that of a message job is: no worker
+    /// will tell of its end.
+    pub async fn note_run(&self, run: &Execution) {
+        if run.is_live() {
+            return;
+        }
+        if let Ok(job) = self.store.job(run.job).await {
+            self.observers.ended(&[(job.spec, run.clone())]);
+        }
     }
 
     /// Removes the job; a run under way is asked to stop.

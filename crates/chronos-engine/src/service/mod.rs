@@ -30,12 +30,15 @@ pub use overlap_guard::{OverlapGuard, RunGuard};
 pub use registry::{JobRegistry, JobStatus};
 
 use crate::clock::{Clock, SystemClock};
+use crate::events::Events;
 use crate::run::{Brake, Engine, EngineConfig, Observer};
 use closures::Closures;
 use observer::{Observers, Reporter};
 
 /// Decisions that the built-in store keeps.
 const AUDIT_EVENTS: u64 = 10_000;
+/// Message events that the built-in store keeps.
+const MESSAGE_EVENTS: u64 = 10_000;
 
 /// Runs cron, interval and one-time jobs inside this program.
 ///
@@ -70,6 +73,7 @@ pub struct SchedulerService {
     config: SchedulerConfig,
     default_zone: Zone,
     store: Arc<dyn Store>,
+    events: Events,
     clock: Arc<dyn Clock>,
     registry: Arc<JobRegistry>,
     closures: Arc<Closures>,
@@ -110,6 +114,7 @@ impl SchedulerService {
         let retention = Retention {
             executions_per_job: Some(config.history_per_job),
             audit_events: Some(AUDIT_EVENTS),
+            message_events: Some(MESSAGE_EVENTS),
         };
         let store = EmbeddedStore::memory(retention).map_err(SchedulerError::Store)?;
         Self::with_store(config, Arc::new(store), clock)
@@ -134,6 +139,7 @@ impl SchedulerService {
             default_zone: config.zone()?,
             closures: Arc::new(Closures::new(&clock, &config)),
             config,
+            events: Events::of(&store),
             store,
             registry,
             clock,
@@ -170,6 +176,12 @@ impl SchedulerService {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// What its message jobs say, to be followed.
+    #[must_use]
+    pub fn events(&self) -> &Events {
+        &self.events
     }
 
     /// The clock that the scheduler goes by.
@@ -245,6 +257,7 @@ impl SchedulerService {
             heartbeat: self.config.heartbeat,
             lease_margin: (self.config.lease / 6).min(Duration::from_secs(2)),
             webhook: self.config.notify.as_ref().and_then(|it| it.webhook.clone()).map(Arc::new),
+            keep_messages: self.config.keep_messages,
             ..EngineConfig::new(worker)
         };
         *stage = Stage::Running(Engine::start(

@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+#[cfg(feature = "http")]
+use chronos_core::Http;
+use chronos_core::job::Target;
+use chronos_core::message::Template;
 use chronos_core::notice::Notify;
 use chronos_core::policy::{CatchUpPolicy, OverlapPolicy, Priority, retry};
 use chronos_core::schedule::{Schedule, Zone};
-use chronos_core::{Error, Http, JobId, JobSpec, PolicyId, Timestamp};
+use chronos_core::{Error, JobId, JobSpec, PolicyId, Timestamp};
 
 use super::config::{SchedulerConfig, SchedulerError};
 
@@ -40,7 +44,7 @@ pub struct NewJob {
     max_execution_time: Option<Duration>,
     misfire_grace: Option<Duration>,
     notify: Option<Notify>,
-    http: Option<Http>,
+    target: Option<Target>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,7 +74,7 @@ impl NewJob {
             max_execution_time: None,
             misfire_grace: None,
             notify: None,
-            http: None,
+            target: None,
         }
     }
 
@@ -170,11 +174,21 @@ impl NewJob {
     /// [scheduled](crate::SchedulerService::schedule), not registered.
     #[cfg(feature = "http")]
     pub fn http(self, request: Http) -> Self {
-        Self { http: Some(request), ..self }
+        Self { target: Some(request.into()), ..self }
+    }
+
+    /// Emits a message in the step that fires its slot, for whoever follows
+    /// [`events`](crate::SchedulerService::events).
+    pub fn message(self, template: Template) -> Self {
+        Self { target: Some(template.into()), ..self }
+    }
+
+    pub(super) fn says(&self) -> bool {
+        matches!(self.target, Some(Target::Message(_)))
     }
 
     pub(super) fn has_target(&self) -> bool {
-        self.http.is_some()
+        self.target.is_some()
     }
 
     /// The job's name.
@@ -197,8 +211,8 @@ impl NewJob {
             .schedule(when, default_zone, now)
             .map_err(|error| SchedulerError::InvalidJob { job: self.name.clone(), error })?;
         let mut spec = JobSpec::new(id, &self.name, schedule, now);
-        if let Some(http) = self.http {
-            spec = spec.with_target(http);
+        if let Some(target) = self.target {
+            spec = spec.with_target(target);
         }
         let spec = JobSpec {
             overlap: self.overlap,

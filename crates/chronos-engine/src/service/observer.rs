@@ -65,12 +65,29 @@ pub(super) struct Reporter {
     pub(super) clock: Arc<dyn Clock>,
 }
 
+impl Reporter {
+    /// Counts the runs of a message job, which end where they begin.
+    fn said(&self, Planned { spec, plan }: &Planned) {
+        for message in &plan.messages {
+            let run = plan.executions.iter().find(|run| run.id == message.id);
+            if let Some(end) = run.and_then(|run| run_end(spec, run)) {
+                self.registry.record_starts(std::iter::once(&**spec));
+                self.registry.record_ends(std::iter::once((&**spec, end)));
+                info!(job = %spec.name, slot = %message.slot, "Message emitted");
+            }
+        }
+    }
+}
+
 impl Observer for Reporter {
     fn planned(&self, planned: &[Planned]) {
         if planned.is_empty() {
             return;
         }
         self.registry.record_plans(planned);
+        for planned in planned {
+            self.said(planned);
+        }
         let now = self.clock.now();
         for Planned { spec, plan } in planned {
             if spec.jitter.is_zero() {

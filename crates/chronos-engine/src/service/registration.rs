@@ -101,7 +101,7 @@ impl SchedulerService {
         self.put(draft).await
     }
 
-    /// Schedules a job that calls an endpoint.
+    /// Schedules a job that calls an endpoint, or emits a message.
     ///
     /// ```
     /// # use chronos_engine::{Http, NewJob, SchedulerConfig, SchedulerService};
@@ -113,15 +113,13 @@ impl SchedulerService {
     /// scheduler.schedule(report).await?;
     /// # Ok(()) }
     /// ```
-    #[cfg(feature = "http")]
     pub async fn schedule(&self, job: NewJob) -> Result<JobId, SchedulerError> {
         let draft = self.draft(job, None)?;
         self.add(draft).await
     }
 
-    /// Schedules a job that calls an endpoint or, if there is a job of its name, puts this in its
-    /// place, as [`replace`](Self::replace) does.
-    #[cfg(feature = "http")]
+    /// Schedules such a job or, if there is a job of its name, puts this in its place, as
+    /// [`replace`](Self::replace) does.
     pub async fn reschedule(&self, job: NewJob) -> Result<JobId, SchedulerError> {
         let draft = self.draft(job, None)?;
         self.put(draft).await
@@ -147,6 +145,7 @@ impl SchedulerService {
     ) -> Result<Draft, SchedulerError> {
         let handler = match closure {
             Some(closure) if !job.has_target() => closure,
+            None if job.says() => said(),
             #[cfg(feature = "http")]
             None if job.has_target() => self.closures.caller(),
             _ => return Err(SchedulerError::NoSingleTarget(job.name().into())),
@@ -212,6 +211,11 @@ impl SchedulerService {
         self.registry.adopt(name, text, &edited);
         Ok(edited.spec)
     }
+}
+
+/// Stands for what a message job runs, which is nothing.
+fn said() -> Arc<dyn Handler> {
+    (|| async { Ok::<(), String>(()) }).into_handler()
 }
 
 /// A job to be stored, by its name, with what it runs.

@@ -60,6 +60,8 @@ pub const TABLE: &[(&str, Access)] = &[
     ("GET /jobs/{id}/executions", Read),
     ("GET /executions/{id}", Read),
     ("POST /executions/{id}/cancel", Write),
+    ("GET /events", Read),
+    ("GET /events/stream", Read),
     ("GET /dead-letters", Read),
     ("POST /dead-letters/redrive", Write),
     ("POST /schedules/preview", Read),
@@ -85,6 +87,7 @@ pub const TABLE: &[(&str, Access)] = &[
     ("/chronos.v1.Scheduler/GetExecution", Read),
     ("/chronos.v1.Scheduler/CancelExecution", Write),
     ("/chronos.v1.Scheduler/WatchExecutions", Read),
+    ("/chronos.v1.Scheduler/StreamEvents", Read),
     ("/chronos.v1.Scheduler/Backup", Admin),
 ];
 

@@ -54,6 +54,8 @@ enum Command {
     Executions(client::Executions),
     /// List, make, change and remove the hours in which nothing fires
     QuietHours(client::QuietHours),
+    /// Follow what message jobs say
+    Events(client::Events),
     /// List what failed for good, and try it again
     DeadLetters(client::DeadLetters),
     /// Log in at a daemon, for the commands that follow
@@ -128,6 +130,7 @@ where
         Command::Jobs(args) => client::jobs(args, now, out),
         Command::Executions(args) => client::executions(args, now, out),
         Command::QuietHours(args) => client::quiet_hours(args, now, out),
+        Command::Events(args) => client::events(args, out),
         Command::DeadLetters(args) => client::dead_letters(args, out),
         Command::Login(args) => client::login(&args, out),
         Command::Logout(args) => client::logout(&args, out),

@@ -73,7 +73,7 @@ keys! {
         "Whether a pooler in transaction mode, such as PgBouncer, stands before the database",
         "true or false";
     "history_days" "CHRONOS_HISTORY_DAYS" "history-days" "DAYS" Number:
-        "Days for which the database keeps finished executions and decisions",
+        "Days for which message events are kept, and in a database finished executions and decisions",
         "a whole number from 1 to 36500";
     "node" "CHRONOS_NODE" "node" "NAME" Text:
         "What this node is called where several share a database [default: the host's name]",

@@ -54,7 +54,7 @@ pub struct Config {
     pub database_pool: u32,
     /// Whether a pooler in transaction mode stands before it.
     pub database_poll_only: bool,
-    /// Days for which it keeps finished executions and decisions.
+    /// Days for which message events are kept, and in a database finished executions and decisions.
     pub history_days: u32,
     /// What this node is called.
     pub node: String,
@@ -244,6 +244,7 @@ impl Config {
             max_calls_per_owner: self.max_calls_per_owner,
             // What was refused was refused before.
             notify: self.notify().ok().flatten(),
+            keep_messages: Some(Duration::from_hours(24) * self.history_days),
         };
         serve.secret_key_file.clone_from(&self.secret_key_file);
         serve.old_secret_key_files.clone_from(&self.old_secret_key_files);

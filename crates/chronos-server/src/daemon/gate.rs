@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -20,13 +21,15 @@ pub(crate) enum Phase {
 pub(crate) struct Gate {
     phase: AtomicU8,
     inside: TaskTracker,
+    closed: CancellationToken,
 }
 
 impl Gate {
     pub(super) fn new() -> Self {
         let inside = TaskTracker::new();
         inside.close();
-        Self { phase: AtomicU8::new(Phase::Starting as u8), inside }
+        let (phase, closed) = (AtomicU8::new(Phase::Starting as u8), CancellationToken::new());
+        Self { phase, inside, closed }
     }
 
     pub(super) fn open(&self) {
@@ -35,6 +38,12 @@ impl Gate {
 
     pub(super) fn close(&self) {
         self.phase.store(Phase::Stopping as u8, Ordering::SeqCst);
+        self.closed.cancel();
+    }
+
+    /// Waits until no more requests are let in: whoever waits for something else waits no longer.
+    pub(crate) async fn closed(&self) {
+        self.closed.cancelled().await;
     }
 
     pub(crate) fn phase(&self) -> Phase {

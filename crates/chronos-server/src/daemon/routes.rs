@@ -23,6 +23,7 @@ use super::{Error, Limits};
 use crate::auth::{Auth, authorise};
 use crate::grpc::{Changes, Scheduler};
 use crate::metrics::Metrics;
+use crate::places::Places;
 use crate::proto::DESCRIPTORS;
 use crate::proto::scheduler_server::SchedulerServer;
 use crate::rest::{self, Api};
@@ -45,6 +46,7 @@ pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
     let &Behind { service, own, metrics, auth, gate, probes, closing, limits } = behind;
     let changes = Changes::new();
     service.observe(Arc::new(changes.clone()));
+    let places = Places::new(limits.watchers, limits.watchers_per_account);
     let scheduler = Scheduler::new(
         service.clone(),
         changes.clone(),
@@ -52,12 +54,13 @@ pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
         own.cloned(),
         auth.clone(),
         closing.clone(),
-        (limits.watchers, limits.watchers_per_account),
+        places.clone(),
     );
     let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
     let reflection =
         Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;
-    let api = Api::new(service.clone(), changes, metrics.clone(), gate.clone(), auth.clone());
+    let (metrics, gate) = (metrics.clone(), gate.clone());
+    let api = Api::new(service.clone(), changes, metrics, gate.clone(), auth.clone(), places);
     let guard = Guard { gate: gate.clone(), request_timeout: limits.request_timeout };
     let patient = Guard { gate: gate.clone(), request_timeout: limits.bulk_timeout };
     let bulk = rest::bulk_router(api.clone());

@@ -51,6 +51,7 @@ fn open_own(config: &ServeConfig) -> Result<EmbeddedStore, Error> {
     let retention = Retention {
         executions_per_job: Some(config.scheduler.history_per_job),
         audit_events: None,
+        message_events: None,
     };
     Ok(chronos_store::open(&config.store, retention, Tuning::default())?)
 }

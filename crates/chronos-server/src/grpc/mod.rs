@@ -3,8 +3,8 @@
 mod backup;
 mod changes;
 mod convert;
+mod events;
 mod page;
-mod places;
 mod refusal;
 mod scheduler;
 mod service;

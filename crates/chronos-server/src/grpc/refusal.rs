@@ -113,6 +113,8 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::Priority { .. } => "spec.priority",
         Error::MaxRetry { .. } => "spec.max_retry",
         Error::Http { .. } => "spec.target.http",
+        Error::Message { field: "jitter_seconds", .. } => "spec.jitter_seconds",
+        Error::Message { .. } => "spec.target.message",
         Error::Notify { field: "overdue_after", .. } => "spec.notify.overdue_after",
         Error::Notify { .. } => "spec.notify",
         Error::ZeroDuration { field: "max_execution_time" } => "spec.max_execution_time",

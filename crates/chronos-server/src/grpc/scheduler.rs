@@ -10,12 +10,12 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use super::convert::job::{self, Activity};
-use super::places::Places;
 use super::refusal::{Refusal, status};
 use super::{Changes, page, watch};
 use crate::auth::{Auth, Caller, LOCAL};
 use crate::defaults::Defaults;
 use crate::metrics::Metrics;
+use crate::places::{Place, Places};
 use crate::proto;
 
 /// Jobs that one answer about the whole scheduler holds.
@@ -33,12 +33,12 @@ pub(crate) struct Scheduler {
     /// Knows whether a stream's reader may still listen.
     pub(super) auth: Arc<Auth>,
     /// Cancelled when streams must end.
-    closing: CancellationToken,
+    pub(super) closing: CancellationToken,
     places: Places,
 }
 
 impl Scheduler {
-    /// `watchers` is how many streams may be open at once, in all and for one account.
+    /// `places` is where streams find room.
     pub(crate) fn new(
         service: Arc<SchedulerService>,
         changes: Changes,
@@ -46,17 +46,9 @@ impl Scheduler {
         copied: Option<Arc<EmbeddedStore>>,
         auth: Arc<Auth>,
         closing: CancellationToken,
-        (watchers, per_account): (usize, usize),
+        places: Places,
     ) -> Self {
-        Self {
-            service,
-            changes,
-            metrics,
-            copied,
-            auth,
-            closing,
-            places: Places::new(watchers, per_account),
-        }
+        Self { service, changes, metrics, copied, auth, closing, places }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -199,8 +191,13 @@ impl Scheduler {
             store: self.service.store().clone(),
             changes: self.changes.listen(),
             closing: self.closing.clone(),
-            place: self.places.take(caller)?,
+            place: self.place(caller)?,
         })
+    }
+
+    /// A place among those who have streams.
+    pub(super) fn place(&self, caller: &Caller) -> Result<Place, Status> {
+        self.places.take(caller).map_err(Status::resource_exhausted)
     }
 }
 

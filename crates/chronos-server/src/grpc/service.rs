@@ -12,7 +12,7 @@ use super::convert::time::instant;
 use super::refusal::{Refusal, status};
 use super::scheduler::caller;
 use super::watch::{self, Subject};
-use super::{Scheduler, backup, page};
+use super::{Scheduler, backup, events, page};
 use crate::auth::Caller;
 use crate::loops::{self, Asker};
 use crate::proto::scheduler_server::Scheduler as Contract;
@@ -21,8 +21,8 @@ use crate::proto::{
     BackupChunk, BackupRequest, CancelExecutionRequest, CreateJobRequest, DeleteJobRequest,
     DeleteJobResponse, Execution, GetExecutionRequest, GetJobRequest, GetSchedulerStatusRequest,
     GetSchedulerStatusResponse, Job, ListExecutionsRequest, ListExecutionsResponse,
-    ListJobsRequest, ListJobsResponse, PauseJobRequest, ResumeJobRequest, RunJobRequest,
-    UpdateJobRequest, WatchExecutionsRequest,
+    ListJobsRequest, ListJobsResponse, MessageEvent, PauseJobRequest, ResumeJobRequest,
+    RunJobRequest, StreamEventsRequest, UpdateJobRequest, WatchExecutionsRequest,
 };
 use crate::secrets;
 
@@ -123,6 +123,7 @@ impl Contract for Scheduler {
         let job = job.spec.id;
         let run = self.service.store().run_now(job, trace, self.now()).await;
         let execution = run.map_err(status)?;
+        self.service.note_run(&execution).await;
         self.changes.tell(job);
         Ok(Response::new((&execution).into()))
     }
@@ -183,6 +184,20 @@ impl Contract for Scheduler {
         let revoked = self.auth.clone().until_revoked(caller);
         let changes = watch::stream(source, subject).await;
         Ok(Response::new(watch::until(changes, revoked).boxed()))
+    }
+
+    type StreamEventsStream = BoxStream<'static, Result<MessageEvent, Status>>;
+
+    async fn stream_events(
+        &self,
+        request: Request<StreamEventsRequest>,
+    ) -> Answer<Self::StreamEventsStream> {
+        let caller = caller(&request)?;
+        let reader = self.follower(&caller, request.into_inner()).await?;
+        let place = self.place(&caller)?;
+        let revoked = self.auth.clone().until_revoked(caller);
+        let events = events::stream(reader, place, self.closing.clone());
+        Ok(Response::new(watch::until(events, revoked).boxed()))
     }
 
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;

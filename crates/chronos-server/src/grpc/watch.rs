@@ -19,8 +19,8 @@ use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use super::places::Place;
 use super::refusal::status;
+use crate::places::Place;
 use crate::proto;
 
 /// Looked at this often without any hint: other nodes and the reaper give none.

@@ -281,7 +281,7 @@ pub struct Interval {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Target {
-    #[prost(oneof = "target::Kind", tags = "1, 2")]
+    #[prost(oneof = "target::Kind", tags = "1, 2, 3")]
     pub kind: ::core::option::Option<target::Kind>,
 }
 /// Nested message and enum types in `Target`.
@@ -292,7 +292,20 @@ pub mod target {
         Handler(super::Handler),
         #[prost(message, tag = "2")]
         Http(super::Http),
+        #[prost(message, tag = "3")]
+        Message(super::MessageTemplate),
     }
+}
+/// Emits a message event in the step that fires the slot. Between double braces may stand schedule_id, job_name,
+/// slot, now and missed_count.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MessageTemplate {
+    /// For people; left out when empty.
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+    /// For programs: a JSON document with placeholders in its strings; left out when empty.
+    #[prost(string, tag = "2")]
+    pub structured: ::prost::alloc::string::String,
 }
 /// Calls the Rust handler that was registered under this name.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -527,6 +540,86 @@ pub struct Execution {
     /// What was written about the pause that it was skipped in.
     #[prost(string, tag = "24")]
     pub note: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StreamEventsRequest {
+    /// The name or id of the one job to be told of; empty for all.
+    #[prost(string, tag = "3")]
+    pub job: ::prost::alloc::string::String,
+    #[prost(oneof = "stream_events_request::From", tags = "1, 2")]
+    pub from: ::core::option::Option<stream_events_request::From>,
+}
+/// Nested message and enum types in `StreamEventsRequest`.
+pub mod stream_events_request {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum From {
+        /// Those after this sequence; 0 for all that are kept.
+        #[prost(uint64, tag = "1")]
+        After(u64),
+        /// Those that come from now on.
+        #[prost(bool, tag = "2")]
+        Latest(bool),
+    }
+}
+/// What a message job said.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MessageEvent {
+    #[prost(string, tag = "1")]
+    pub event_id: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "2")]
+    pub schema_version: u32,
+    #[prost(message, optional, tag = "3")]
+    pub occurred_at: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "4")]
+    pub source: ::core::option::Option<message_event::Source>,
+    /// Whose job it was; empty for the program's own.
+    #[prost(string, tag = "5")]
+    pub actor: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "6")]
+    pub content: ::core::option::Option<message_event::Content>,
+    #[prost(message, optional, tag = "7")]
+    pub context: ::core::option::Option<message_event::Context>,
+    #[prost(message, optional, tag = "8")]
+    pub correlation: ::core::option::Option<message_event::Correlation>,
+    /// The nominal time that it is for.
+    #[prost(message, optional, tag = "9")]
+    pub slot: ::core::option::Option<::prost_types::Timestamp>,
+    /// Its place in the log, and the cursor to go on from.
+    #[prost(uint64, tag = "10")]
+    pub sequence: u64,
+}
+/// Nested message and enum types in `MessageEvent`.
+pub mod message_event {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Source {
+        /// scheduler
+        #[prost(string, tag = "1")]
+        pub channel: ::prost::alloc::string::String,
+        /// The job's id.
+        #[prost(string, tag = "2")]
+        pub connector_id: ::prost::alloc::string::String,
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Content {
+        #[prost(string, tag = "1")]
+        pub text: ::prost::alloc::string::String,
+        /// A JSON document.
+        #[prost(string, tag = "2")]
+        pub structured: ::prost::alloc::string::String,
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Context {
+        #[prost(string, tag = "1")]
+        pub timezone: ::prost::alloc::string::String,
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Correlation {
+        #[prost(string, tag = "1")]
+        pub trace_id: ::prost::alloc::string::String,
+        /// SHA-256 of "scheduler", the job's id and the slot, in hexadecimal: the same for every copy of the event.
+        #[prost(string, tag = "2")]
+        pub dedupe_key: ::prost::alloc::string::String,
+    }
 }
 /// Generated client implementations.
 pub mod scheduler_client {
@@ -922,6 +1015,33 @@ pub mod scheduler_client {
                 .insert(GrpcMethod::new("chronos.v1.Scheduler", "WatchExecutions"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// What message jobs said and say, in order, from after a cursor; it goes on until the caller ends it. Whoever
+        /// comes back asks for what is after the last sequence it got, and misses nothing that is kept. UNAVAILABLE
+        /// when the server stops, RESOURCE_EXHAUSTED when too many streams are open.
+        pub async fn stream_events(
+            &mut self,
+            request: impl tonic::IntoRequest<super::StreamEventsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::MessageEvent>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/StreamEvents",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "StreamEvents"));
+            self.inner.server_streaming(req, path, codec).await
+        }
         /// A consistent copy of the store, taken while it goes on.
         pub async fn backup(
             &mut self,
@@ -1047,6 +1167,22 @@ pub mod scheduler_server {
             request: tonic::Request<super::WatchExecutionsRequest>,
         ) -> std::result::Result<
             tonic::Response<Self::WatchExecutionsStream>,
+            tonic::Status,
+        >;
+        /// Server streaming response type for the StreamEvents method.
+        type StreamEventsStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::MessageEvent, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// What message jobs said and say, in order, from after a cursor; it goes on until the caller ends it. Whoever
+        /// comes back asks for what is after the last sequence it got, and misses nothing that is kept. UNAVAILABLE
+        /// when the server stops, RESOURCE_EXHAUSTED when too many streams are open.
+        async fn stream_events(
+            &self,
+            request: tonic::Request<super::StreamEventsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<Self::StreamEventsStream>,
             tonic::Status,
         >;
         /// Server streaming response type for the Backup method.
@@ -1707,6 +1843,52 @@ pub mod scheduler_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = WatchExecutionsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/StreamEvents" => {
+                    #[allow(non_camel_case_types)]
+                    struct StreamEventsSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::ServerStreamingService<super::StreamEventsRequest>
+                    for StreamEventsSvc<T> {
+                        type Response = super::MessageEvent;
+                        type ResponseStream = T::StreamEventsStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::StreamEventsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::stream_events(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = StreamEventsSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

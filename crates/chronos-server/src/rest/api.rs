@@ -21,6 +21,7 @@ use crate::defaults::Defaults;
 use crate::grpc::Changes;
 use crate::loops::{self, Asker};
 use crate::metrics::Metrics;
+use crate::places::Places;
 use crate::problem::Problem;
 use crate::quotas::Asked;
 
@@ -35,6 +36,8 @@ pub(crate) struct Api {
     pub(super) metrics: Arc<Metrics>,
     pub(super) gate: Arc<Gate>,
     pub(crate) auth: Arc<Auth>,
+    /// Where those find room who wait for events.
+    pub(super) places: Places,
     /// Since when what happens is counted.
     pub(super) since: Timestamp,
 }
@@ -46,9 +49,10 @@ impl Api {
         metrics: Arc<Metrics>,
         gate: Arc<Gate>,
         auth: Arc<Auth>,
+        places: Places,
     ) -> Self {
         let since = service.clock().now();
-        Self { service, changes, metrics, gate, auth, since }
+        Self { service, changes, metrics, gate, auth, places, since }
     }
 
     pub(super) fn store(&self) -> &dyn Store {

@@ -24,6 +24,7 @@ use crate::problem::Problem;
     tags(
         (name = "jobs", description = "What runs, and when"),
         (name = "executions", description = "What ran, and how it ended"),
+        (name = "events", description = "What message jobs said"),
         (name = "dead letters", description = "What failed for good"),
         (name = "schedules", description = "What a schedule means"),
         (name = "quiet hours", description = "When nothing fires"),

@@ -246,6 +246,7 @@ pub(super) async fn run(
     let trace = asker.trace;
     let Some(request) = key.request(&caller, &body.bytes) else {
         let execution = api.store().run_now(id, trace, api.now()).await?;
+        api.service.note_run(&execution).await;
         api.changes.tell(id);
         return Ok(made_execution(&execution, false));
     };
@@ -255,6 +256,9 @@ pub(super) async fn run(
         chronos_core::store::Error::NoSuchExecution(run) => gone(&format!("the run {run}")),
         error => error.into(),
     })?;
+    if !done.again {
+        api.service.note_run(&execution).await;
+    }
     Ok(made_execution(&execution, done.again))
 }
 
@@ -282,6 +286,7 @@ pub(super) async fn retry(
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
     let execution = api.store().run_now(id, asker.trace, api.now()).await?;
+    api.service.note_run(&execution).await;
     api.changes.tell(id);
     Ok(made_execution(&execution, false))
 }

@@ -9,6 +9,7 @@ mod bulk;
 mod cursor;
 mod dead_letters;
 mod document;
+mod events;
 mod executions;
 mod idempotency;
 mod jobs;
@@ -58,6 +59,8 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(executions::list))
         .routes(routes!(executions::get))
         .routes(routes!(executions::cancel))
+        .routes(routes!(events::list))
+        .routes(routes!(events::stream))
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::redrive))
         .routes(routes!(preview::show))
@@ -138,6 +141,7 @@ fn takes_json(headers: &HeaderMap) -> bool {
                 | "application/json"
                 | "application/problem+json"
                 | "application/x-ndjson"
+                | "text/event-stream"
         );
         fits && !refused
     })

@@ -131,7 +131,7 @@ fn nothing_to_keep(field: &'static str, name: &str) -> Error {
 fn http_of(part: Part, spec: &JobSpec) -> Option<&Http> {
     match (part, &spec.target) {
         (Part::Target, Target::Http(http)) => Some(http),
-        (Part::Target, Target::Handler { .. }) => None,
+        (Part::Target, Target::Handler { .. } | Target::Message(_)) => None,
         (Part::Webhook, _) => spec.notify.as_ref()?.webhook.as_ref(),
     }
 }

@@ -35,6 +35,9 @@ impl Step<'_> {
         for decision in &plan.decisions {
             self.decide(job, decision.clone());
         }
+        for message in &plan.messages {
+            self.emit(message)?;
+        }
         if plan.leads_on() {
             self.follow_up(job)?;
         }

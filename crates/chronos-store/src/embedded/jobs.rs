@@ -5,7 +5,7 @@ use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change, Live};
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Fired, Planned, Result, Taker};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Plan, TraceId};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Message, Plan, TraceId};
 
 use super::apply::Taking;
 use super::keys::Key;
@@ -15,6 +15,11 @@ use super::volumes::Volume;
 
 /// Records that one planning step may write before it leaves the rest to the next.
 const ROWS_PER_STEP: usize = 4_096;
+
+/// A long message counts for as many records as it could be.
+fn rows_of(message: &Message) -> usize {
+    message.size() / 1_024
+}
 
 impl Step<'_> {
     pub(super) fn create_job(&mut self, spec: JobSpec) -> Result<Job> {
@@ -164,7 +169,7 @@ impl Step<'_> {
                     continue;
                 }
             };
-            rows += plan.executions.len();
+            rows += plan.executions.len() + plan.messages.iter().map(rows_of).sum::<usize>();
             self.apply(id, &plan)?;
             self.settle(id)?;
             let spec = self.open(id)?.job.spec.clone();

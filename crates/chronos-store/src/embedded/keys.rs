@@ -50,6 +50,8 @@ pub(super) enum Key<'a> {
     Attempt(Timestamp, [u8; 16]),
     /// What was done about an account, by its sequence.
     AccountEvent(u64),
+    /// A message event, by its sequence.
+    Message(u64),
 }
 
 impl Key<'_> {
@@ -83,7 +85,7 @@ impl Key<'_> {
                 // The rest of it is the job's tag.
                 bytes.extend_from_slice(&execution.as_bytes()[..HEAD]);
             }
-            Self::Audit(sequence) | Self::AccountEvent(sequence) => {
+            Self::Audit(sequence) | Self::AccountEvent(sequence) | Self::Message(sequence) => {
                 bytes.extend_from_slice(&sequence.to_be_bytes());
             }
             Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
@@ -131,6 +133,7 @@ impl Key<'_> {
             Self::CredentialOf(..) => Table::CredentialOf,
             Self::Attempt(..) => Table::Attempt,
             Self::AccountEvent(_) => Table::AccountEvent,
+            Self::Message(_) => Table::Message,
         }
     }
 }
@@ -163,6 +166,7 @@ pub(super) enum Table {
     CredentialOf,
     Attempt,
     AccountEvent,
+    Message,
 }
 
 impl Table {
@@ -257,6 +261,11 @@ pub(super) fn volume_in(key: &[u8]) -> Option<Volume> {
     key.last_chunk().map(|tail| Volume::from_bytes(*tail))
 }
 
+/// The sequence that a key ends with.
+pub(super) fn sequence_in(key: &[u8]) -> Option<u64> {
+    key.last_chunk().map(|tail| u64::from_be_bytes(*tail))
+}
+
 /// The job that a key ends with.
 pub(super) fn job_in(key: &[u8]) -> Option<JobId> {
     key.last_chunk().map(|tail| JobId::from_bytes(*tail))
@@ -292,6 +301,7 @@ mod tests {
                 (Key::Live(run_c), Key::Live(run_d)),
                 (Key::Audit(m), Key::Audit(n)),
                 (Key::AccountEvent(m), Key::AccountEvent(n)),
+                (Key::Message(m), Key::Message(n)),
                 (Key::Spec(job_a), Key::Audit(n)),
                 (Key::RequestAge(at_m, a), Key::RequestAge(at_n, b)),
                 (Key::Attempt(at_m, a), Key::Attempt(at_n, b)),

@@ -13,6 +13,8 @@ mod gate;
 mod index;
 mod jobs;
 mod keys;
+mod messages;
+mod outlet;
 mod past;
 mod policies;
 mod port;
@@ -29,14 +31,15 @@ mod volumes;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chronos_core::store::{Error, Result, WakeHook, Worker};
+use chronos_core::store::{Error, Result, Worker};
 use chronos_core::{Execution, Timestamp, WorkerId};
 
 use crate::kv::{Kv, MemoryKv};
 use gate::Gate;
 use keys::Key;
+use outlet::Outlet;
 pub use retention::Retention;
 use state::State;
 use step::{Step, Stepped};
@@ -53,7 +56,8 @@ pub struct EmbeddedStore {
     /// Before the state: one step at a time, and threads that do not sleep through another's.
     gate: Gate,
     state: Mutex<State>,
-    hooks: RwLock<Vec<WakeHook>>,
+    /// Whoever waits for something, and which message events can be read.
+    outlet: Arc<Outlet>,
     /// Makes steps durable before they are acknowledged, if the engine keeps anything.
     syncer: Option<Syncer>,
     /// Whether the last step that wrote anything could not be kept.
@@ -80,11 +84,16 @@ impl EmbeddedStore {
     }
 
     fn start(kv: Arc<dyn Kv>, retention: Retention, volumes: Volumes) -> Result<Self> {
-        let state = State::open(kv.clone(), retention, volumes)?;
-        let syncer = Syncer::start(&kv)?;
+        let outlet = Arc::new(Outlet::default());
+        let state = State::open(kv.clone(), retention, volumes, outlet.clone())?;
+        let syncer = Syncer::start(&kv, &outlet)?;
+        if outlet.committed() > 0 && kv.sync().is_ok() {
+            // What a process before this one had no time to sync is durable from here on.
+            outlet.let_out(outlet.committed());
+        }
         let (state, failed) = (Mutex::new(state), AtomicBool::new(false));
-        let (hooks, workers) = (RwLock::default(), Mutex::default());
-        Ok(Self { kv, gate: Gate::default(), state, hooks, syncer, failed, workers })
+        let (gate, workers) = (Gate::default(), Mutex::default());
+        Ok(Self { kv, gate, state, outlet, syncer, failed, workers })
     }
 
     pub(crate) fn kv(&self) -> &dyn Kv {
@@ -169,15 +178,16 @@ impl EmbeddedStore {
         verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
     ) -> Result<(T, Option<Ticket>)> {
         let mut state = self.lock();
-        let Stepped { value, wakes, wrote } = state.step(now, verb)?;
+        let Stepped { value, wakes, wrote, emitted } = state.step(now, verb)?;
+        if emitted {
+            self.outlet.commit(state.message);
+        }
         let syncer = self.syncer.as_ref().filter(|_| wrote);
         let ticket = syncer.map(Syncer::committed);
         drop(state);
-        let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
-        for wake in wakes.iter() {
-            for hook in hooks.iter() {
-                hook(wake);
-            }
+        wakes.iter().for_each(|wake| self.outlet.call(wake));
+        if emitted && self.syncer.is_none() {
+            self.outlet.let_out(self.outlet.committed());
         }
         Ok((value, ticket))
     }

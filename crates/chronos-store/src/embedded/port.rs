@@ -1,6 +1,5 @@
 //! The port as the embedded store answers it: each verb a step, or a read.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
@@ -10,8 +9,9 @@ use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Creation, Done, Finish, Fired, Hold, JobCounts, JobFilter,
-    JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
+    Claimed, Compacted, CompactionHook, Creation, Done, EventFilter, EventPage, Finish, Fired,
+    Hold, JobCounts, JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker,
+    Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
@@ -178,6 +178,23 @@ impl Store for EmbeddedStore {
         self.read(|state| audit::after(state.kv.as_ref(), after, limit))
     }
 
+    async fn message_events(
+        &self,
+        filter: &EventFilter,
+        after: u64,
+        limit: usize,
+    ) -> Result<EventPage> {
+        self.read(|state| state.message_events(filter, after, limit))
+    }
+
+    async fn newest_message(&self) -> Result<u64> {
+        Ok(self.outlet.readable())
+    }
+
+    async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize> {
+        self.step(before, |step| step.prune_messages(limit)).await
+    }
+
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {
         self.step(Timestamp::EPOCH, |step| step.create_policy(policy)).await
     }
@@ -246,6 +263,8 @@ impl Store for EmbeddedStore {
     }
 
     async fn flush(&self) -> Result<()> {
+        // What was lost with a failed write must not be taken for durable.
+        self.read(|_| Ok(()))?;
         match &self.syncer {
             Some(syncer) => syncer.synced(syncer.newest()).await,
             None => self.read(|state| engine(state.kv.sync())),
@@ -261,6 +280,6 @@ impl Store for EmbeddedStore {
     }
 
     fn watch(&self, hook: WakeHook) {
-        self.hooks.write().unwrap_or_else(PoisonError::into_inner).push(hook);
+        self.outlet.watch(hook);
     }
 }

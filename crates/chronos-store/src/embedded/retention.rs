@@ -9,6 +9,8 @@ pub struct Retention {
     pub executions_per_job: Option<NonZeroU32>,
     /// About this many of the newest decisions.
     pub audit_events: Option<u64>,
+    /// This many of the newest message events.
+    pub message_events: Option<u64>,
 }
 
 impl Retention {

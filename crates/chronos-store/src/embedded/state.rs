@@ -15,6 +15,8 @@ use super::audit;
 use super::desk::{File, Home};
 use super::index::Index;
 use super::keys::{Key, Table, execution_in, job_in, volume_in};
+use super::messages;
+use super::outlet::Outlet;
 use super::record::{StandingRecord, decode, decode_head};
 use super::roll::{Card, Roll, SpecHead};
 use super::step::readable;
@@ -30,6 +32,10 @@ pub(super) struct State {
     pub(super) token: Token,
     /// The sequence of the newest decision.
     pub(super) sequence: u64,
+    /// The sequence of the newest message event.
+    pub(super) message: u64,
+    /// Which message events can be read.
+    pub(super) outlet: Arc<Outlet>,
     /// How much the last step wrote and decided: the next one makes room for as much.
     pub(super) last_sizes: (usize, usize),
     /// How many jobs were fired last; they are large, and a list that grows copies them.
@@ -73,7 +79,12 @@ pub(super) fn engine<T>(result: kv::Result<T>) -> Result<T> {
 }
 
 impl State {
-    pub(super) fn open(kv: Arc<dyn Kv>, retention: Retention, volumes: Volumes) -> Result<Self> {
+    pub(super) fn open(
+        kv: Arc<dyn Kv>,
+        retention: Retention,
+        volumes: Volumes,
+        outlet: Arc<Outlet>,
+    ) -> Result<Self> {
         let mut state = Self {
             kv,
             index: Index::default(),
@@ -81,6 +92,8 @@ impl State {
             volumes,
             token: Token(0),
             sequence: 0,
+            message: 0,
+            outlet,
             last_sizes: (0, 0),
             last_fired: 0,
             usual: None,
@@ -143,6 +156,8 @@ impl State {
         self.volumes.reload(volumes);
         self.token = Token(self.read(&Key::Token)?.unwrap_or(0));
         self.sequence = audit::newest(self.kv.as_ref())?;
+        self.message = messages::newest(self.kv.as_ref())?;
+        self.outlet.commit(self.message);
         self.has_users = self.any_user()?;
         self.index = index;
         self.forgotten_until = None;

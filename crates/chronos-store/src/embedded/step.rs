@@ -40,6 +40,8 @@ pub(super) struct Stepped<T> {
     pub(super) wakes: Wakes,
     /// Whether there is something to make durable.
     pub(super) wrote: bool,
+    /// Whether messages were emitted.
+    pub(super) emitted: bool,
 }
 
 /// Tells a record that cannot be read, which is its job's trouble, from an engine that fails, which is
@@ -79,7 +81,7 @@ impl State {
         self.index.clear_desks();
         let before = (self.index.next_due(), self.index.next_ready());
         let sizes = self.last_sizes;
-        let token = self.token;
+        let (token, message) = (self.token, self.message);
         let mut step = Step {
             state: self,
             now,
@@ -96,8 +98,9 @@ impl State {
         step.wake_for_earlier(before);
         let changed = step.changes_something();
         let outcome = outcome.and_then(|value| {
+            let emitted = step.state.message != message;
             let (wakes, wrote) = step.commit()?;
-            Ok(Stepped { value, wakes, wrote })
+            Ok(Stepped { value, wakes, wrote, emitted })
         });
         if let Err(error) = &outcome {
             self.stale = changed || matches!(error, Error::Unavailable(_));

@@ -10,6 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use chronos_core::store::{Error, Result};
 use tokio::sync::oneshot;
 
+use super::outlet::Outlet;
 use super::state::engine;
 use crate::kv::{self, Kv};
 
@@ -25,6 +26,7 @@ pub(super) struct Ticket(u64);
 
 struct Shared {
     kv: Arc<dyn Kv>,
+    outlet: Arc<Outlet>,
     committed: AtomicU64,
     queue: Mutex<Queue>,
     bell: Condvar,
@@ -46,12 +48,13 @@ enum Work {
 
 impl Syncer {
     /// A syncer for this engine; `None` for one that keeps nothing anyway.
-    pub(super) fn start(kv: &Arc<dyn Kv>) -> Result<Option<Self>> {
+    pub(super) fn start(kv: &Arc<dyn Kv>, outlet: &Arc<Outlet>) -> Result<Option<Self>> {
         if !kv.is_durable() {
             return Ok(None);
         }
         let shared = Arc::new(Shared {
             kv: kv.clone(),
+            outlet: outlet.clone(),
             committed: AtomicU64::new(0),
             queue: Mutex::default(),
             bell: Condvar::new(),
@@ -113,7 +116,11 @@ impl Shared {
                 Work::Sync => {
                     // Whatever is committed by now is covered, also for those who have not asked yet.
                     let covered = Ticket(self.committed.load(Ordering::SeqCst));
+                    let emitted = self.outlet.committed();
                     let synced = self.kv.sync();
+                    if synced.is_ok() {
+                        self.outlet.let_out(emitted);
+                    }
                     self.answer(covered, &synced);
                 }
                 Work::Tidy => self.kv.tidy(),

@@ -45,6 +45,7 @@ impl Step {
         for decision in &plan.decisions {
             self.decide(job, decision.clone());
         }
+        self.messages.extend_from_slice(&plan.messages);
         if plan.leads_on() {
             self.follow_up(job)?;
         }

@@ -306,7 +306,9 @@ fn plan_all(step: &mut Step, due: &[Place], fired: &mut Fired) -> Outcome<usize>
         let id = JobId::of(*id);
         match step.ask(id, |job, live| (job.spec.clone(), plan::plan(job, live, now))) {
             Ok((spec, plan)) => {
-                rows += plan.executions.len();
+                // A long message counts for as many rows as it could be.
+                let long = plan.messages.iter().map(|message| message.size() / 1_024);
+                rows += plan.executions.len() + long.sum::<usize>();
                 step.apply(id, &plan)?;
                 fired.planned.push(Planned { spec, plan });
             }

@@ -16,6 +16,7 @@ mod finishing;
 mod held;
 mod horizon;
 mod jobs;
+mod messages;
 mod migrate;
 mod overdue;
 mod partitions;
@@ -46,8 +47,9 @@ use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Creation, Done, Finish, Fired, Hold, JobCounts, JobFilter,
-    JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
+    Claimed, Compacted, CompactionHook, Creation, Done, EventFilter, EventPage, Finish, Fired,
+    Hold, JobCounts, JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker,
+    Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
@@ -230,6 +232,23 @@ impl Store for PostgresStore {
 
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>> {
         self.shared.audit(after, limit).await
+    }
+
+    async fn message_events(
+        &self,
+        filter: &EventFilter,
+        after: u64,
+        limit: usize,
+    ) -> Result<EventPage> {
+        self.shared.message_events(filter, after, limit).await
+    }
+
+    async fn newest_message(&self) -> Result<u64> {
+        self.shared.newest_message().await
+    }
+
+    async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize> {
+        self.shared.prune_messages(before, limit).await
     }
 
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {

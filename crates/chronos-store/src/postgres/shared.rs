@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -85,6 +85,8 @@ pub(super) struct Shared {
     /// How many connections are tried before they are used, because one was found dead.
     suspects: Arc<AtomicU32>,
     pub(super) syncer: Syncer,
+    /// Message events up to this one are known to be durable.
+    pub(super) durable_messages: AtomicU64,
     /// Whether the last look for due jobs found none.
     pub(super) found_nothing_due: AtomicBool,
     /// Counts reapings.
@@ -131,6 +133,7 @@ impl Shared {
             chance: RandomState::new(),
             suspects,
             syncer: Syncer::default(),
+            durable_messages: AtomicU64::new(0),
             found_nothing_due: AtomicBool::new(false),
             turns: Turns::default(),
             reaps: AtomicU32::new(0),
@@ -284,6 +287,9 @@ impl Shared {
         }
         if step.asked_to_stop {
             self.wakes.cancelled();
+        }
+        if !step.messages.is_empty() {
+            self.wakes.emitted();
         }
     }
 

@@ -74,6 +74,7 @@ statements! {
     job_read job_read_named jobs_count jobs_count_of jobs_lock jobs_lock_of jobs_read
     key_delete key_insert key_read key_use keys_read
     live_delete live_insert live_lock live_read live_update
+    messages_file messages_prune messages_read messages_read_job messages_read_owner
     notify overdue_find overdue_next partitions_read past_insert
     observers_count observers_read policies_count policies_find policies_read
     policy_delete policy_insert policy_lock policy_lock_to_delete policy_lock_to_edit policy_update

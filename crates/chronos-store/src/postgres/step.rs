@@ -11,7 +11,9 @@ use chronos_core::notice::Occasions;
 use chronos_core::plan::Ending;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Standing, Timestamp};
+use chronos_core::{
+    Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rows::StandingRow;
@@ -91,6 +93,7 @@ pub(super) struct Step {
     /// Executions that are over, and whether each is a dead letter.
     pub(super) past: Vec<(Execution, bool)>,
     pub(super) events: Vec<(JobId, Decision)>,
+    pub(super) messages: Vec<Message>,
     pub(super) taking: Option<Taking>,
     /// Whether someone was asked to stop.
     pub(super) asked_to_stop: bool,
@@ -122,6 +125,7 @@ impl Step {
             gone: Vec::new(),
             past: Vec::new(),
             events: Vec::new(),
+            messages: Vec::new(),
             taking: None,
             asked_to_stop: false,
             fires: false,

@@ -137,6 +137,9 @@ impl Shared {
         if news.cancel {
             self.wakes.call(Wake::Cancel);
         }
+        if news.messages {
+            self.wakes.call(Wake::Message);
+        }
     }
 
     /// Finds what is due first of each kind, below whatever horizon.
@@ -146,7 +149,7 @@ impl Shared {
         };
         let fields = &mut Fields::of(&row);
         let (due, ready) = (fields.maybe_time()?, fields.maybe_time()?);
-        self.hear(News { due, ready, cancel: false });
+        self.hear(News { due, ready, ..News::default() });
         Ok(())
     }
 }

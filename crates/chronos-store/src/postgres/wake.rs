@@ -37,6 +37,7 @@ pub(super) struct News {
     pub(super) due: Option<Timestamp>,
     pub(super) ready: Option<Timestamp>,
     pub(super) cancel: bool,
+    pub(super) messages: bool,
 }
 
 /// What a sleeper was told last.
@@ -134,6 +135,12 @@ impl Wakes {
         self.report(|news| news.cancel = true);
     }
 
+    /// Messages of this node's step can be read.
+    pub(super) fn emitted(&self) {
+        self.call(Wake::Message);
+        self.report(|news| news.messages = true);
+    }
+
     pub(super) fn hear_due(&self, at: Timestamp) {
         if self.said_due.concerns(at) {
             self.call(Wake::Job);
@@ -154,15 +161,16 @@ impl Wakes {
     /// What there is to tell, as it is sent.
     pub(super) fn take_news(&self) -> Option<String> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let News { due, ready, cancel } = std::mem::take(&mut *pending);
-        if due.is_none() && ready.is_none() && !cancel {
+        let News { due, ready, cancel, messages } = std::mem::take(&mut *pending);
+        if due.is_none() && ready.is_none() && !cancel && !messages {
             return None;
         }
         let field = |time: Option<Timestamp>| {
             time.map_or_else(|| "-".to_owned(), |time| time.as_micros().to_string())
         };
         let cancel = if cancel { "cancel" } else { "-" };
-        Some(format!("{} {} {} {cancel}", self.node, field(due), field(ready)))
+        let messages = if messages { "messages" } else { "-" };
+        Some(format!("{} {} {} {cancel} {messages}", self.node, field(due), field(ready)))
     }
 
     /// What another node says; nothing when it is this node's own voice. What cannot be understood, as
@@ -172,16 +180,19 @@ impl Wakes {
         if words.next() == Some(self.node.to_string().as_str()) {
             return None;
         }
-        let everything =
-            News { due: Some(Timestamp::MIN), ready: Some(Timestamp::MIN), cancel: true };
+        let (cancel, messages) = (true, true);
+        let (due, ready) = (Some(Timestamp::MIN), Some(Timestamp::MIN));
+        let everything = News { due, ready, cancel, messages };
         let time = |word: Option<&str>| match word? {
             "-" => Some(None),
             micros => micros.parse().ok().map(|micros| Some(Timestamp::from_micros(micros))),
         };
         let (due, ready) = (time(words.next()), time(words.next()));
         let cancel = words.next().map(|word| word == "cancel");
+        // Nodes of an earlier version say nothing of messages, and emit none.
+        let messages = words.next() == Some("messages");
         match (due, ready, cancel) {
-            (Some(due), Some(ready), Some(cancel)) => Some(News { due, ready, cancel }),
+            (Some(due), Some(ready), Some(cancel)) => Some(News { due, ready, cancel, messages }),
             _ => Some(everything),
         }
     }
@@ -202,9 +213,10 @@ mod tests {
         one.due(at(20), true);
         one.due(at(10), true);
         one.cancelled();
+        one.emitted();
         let text = one.take_news().unwrap();
         assert_eq!(one.understand(&text), None);
-        let news = News { due: Some(at(10)), ready: None, cancel: true };
+        let news = News { due: Some(at(10)), ready: None, cancel: true, messages: true };
         assert_eq!(other.understand(&text), Some(news));
         assert_eq!(one.take_news(), None, "news are told once");
         assert_eq!(other.understand("from the future").unwrap().due, Some(Timestamp::MIN));

@@ -85,7 +85,8 @@ impl Shared {
         Ok(())
     }
 
-    /// The words that end a step that decided something: they number its decisions, and commit.
+    /// The words that end a step that decided something: they number its decisions and its messages, and
+    /// commit.
     ///
     /// Whoever numbers holds a lock until its commit, so numbers appear in their order, and a reader that
     /// follows them never passes one by. All of it is one message, so that nobody waits under that lock for
@@ -103,7 +104,12 @@ impl Shared {
         let (number, decisions) = (events.len().to_string(), hex(&record::encode(&events)?));
         let lock = self.sql.advisory_lock.with(&[&lock]);
         let file = self.sql.audit_file.with(&[&now, &known, &number, &decisions]);
-        Ok(format!("{lock}; {file}; SET LOCAL synchronous_commit = off; COMMIT"))
+        let mut words = vec![lock, file];
+        if !step.messages.is_empty() {
+            words.push(self.message_words(step)?);
+        }
+        words.push("SET LOCAL synchronous_commit = off; COMMIT".into());
+        Ok(words.join("; "))
     }
 
     /// Remembers that decisions were filed at this time or later.

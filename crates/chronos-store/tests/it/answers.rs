@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use chronos_core::audit::AuditEvent;
 use chronos_core::job::Status;
 use chronos_core::policy::QuietHours;
-use chronos_core::store::{JobCounts, JobFilter, Stats, Terms};
-use chronos_core::{Execution, Job, JobId, Store, Timestamp, WorkerId};
+use chronos_core::store::{EventFilter, JobCounts, JobFilter, Stats, Terms};
+use chronos_core::{Execution, Job, JobId, MessageEvent, Store, Timestamp, WorkerId};
 
 use crate::bench::terms;
 
@@ -18,10 +18,24 @@ pub(crate) struct Answers {
     pub(crate) executions: BTreeMap<JobId, Vec<Execution>>,
     pub(crate) dead_letters: Vec<Execution>,
     pub(crate) audit: Vec<AuditEvent>,
+    pub(crate) messages: Vec<MessageEvent>,
     pub(crate) policies: Vec<QuietHours>,
     pub(crate) checkpoints: BTreeMap<JobId, Option<Vec<u8>>>,
     pub(crate) stats: Stats,
     pub(crate) next: Next,
+}
+
+/// Every message event, by as many pages as it takes.
+async fn every_message(store: &dyn Store) -> Vec<MessageEvent> {
+    let (mut cursor, mut messages) = (0, Vec::new());
+    loop {
+        let page = store.message_events(&EventFilter::default(), cursor, ALL).await.unwrap();
+        messages.extend(page.events);
+        if !page.more {
+            return messages;
+        }
+        cursor = page.cursor;
+    }
 }
 
 /// When there is something to do.
@@ -47,11 +61,13 @@ impl Answers {
             checkpoints.insert(job, store.checkpoint(job).await.unwrap());
         }
         let stats = store.stats().await.unwrap();
+        let messages = every_message(store).await;
         let answers = Self {
             jobs,
             executions,
             dead_letters: store.dead_letters(None, ALL).await.unwrap(),
             audit,
+            messages,
             policies: store.policies(None, ALL).await.unwrap(),
             checkpoints,
             // Engines account for space as they please.

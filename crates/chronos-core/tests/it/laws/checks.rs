@@ -141,6 +141,7 @@ impl World {
             executions: vec![],
             withdrawals: vec![],
             decisions: vec![],
+            messages: vec![],
             standing: self.job.standing.clone(),
         };
         assert_eq!(again, nothing, "a second plan does something");

@@ -24,7 +24,7 @@ impl Handlers for Endpoints {
     fn handler(&self, target: &Target) -> Option<Arc<dyn Handler>> {
         match target {
             Target::Http(_) => Some(self.0.clone()),
-            Target::Handler { .. } => None,
+            Target::Handler { .. } | Target::Message(_) => None,
         }
     }
 }

@@ -56,6 +56,7 @@ impl Handlers for Staged {
         let Self(stage, clock) = self;
         let (stage, clock) = (stage.clone(), clock.clone());
         Some(match target {
+            Target::Message(_) => return None,
             Target::Handler { .. } => (move |_: JobContext| {
                 let ending = stage.runs.lock().unwrap().pop_front().unwrap_or(Ok(()));
                 async { ending }

@@ -10,6 +10,7 @@ mod compaction;
 mod context;
 mod counters;
 mod cron;
+mod events;
 mod examples;
 mod jitter;
 mod manual;

@@ -11,8 +11,9 @@ use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Creation, Done, Error, Finish, Fired, Hold, JobCounts,
-    JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook, Worker,
+    Claimed, Compacted, CompactionHook, Creation, Done, Error, EventFilter, EventPage, Finish,
+    Fired, Hold, JobCounts, JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Taker,
+    Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId, WorkerId,
@@ -330,6 +331,23 @@ impl Store for Link {
 
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>> {
         self.inner.audit(after, limit).await
+    }
+
+    async fn message_events(
+        &self,
+        filter: &EventFilter,
+        after: u64,
+        limit: usize,
+    ) -> Result<EventPage> {
+        self.inner.message_events(filter, after, limit).await
+    }
+
+    async fn newest_message(&self) -> Result<u64> {
+        self.inner.newest_message().await
+    }
+
+    async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize> {
+        self.inner.prune_messages(before, limit).await
     }
 
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {

@@ -7,10 +7,11 @@ use std::time::Duration;
 use chronos_core::Timestamp;
 use chronos_core::schedule::Zone;
 use clap::ArgGroup;
+use serde_json::Value;
 
 use super::notify::NotifyFlags;
 use super::spec::{CatchUp, Overlap, Schedule, Seconds, Spec, Target};
-use super::target::post;
+use super::target::{Template, post};
 use crate::cli::{Error, args};
 use crate::secrets::{HeaderValue, SecretText};
 
@@ -20,7 +21,7 @@ const LARGEST_FILE: u64 = 16 << 20;
 #[derive(Debug, Default, PartialEq, clap::Args)]
 #[command(
     group = ArgGroup::new("cadence").args(["cron", "every", "at"]),
-    group = ArgGroup::new("kind").args(["url", "http", "handler"]),
+    group = ArgGroup::new("kind").args(["url", "http", "handler", "message"]),
     group = ArgGroup::new("content").args(["body", "body_file"]),
 )]
 pub(super) struct SpecFlags {
@@ -65,6 +66,13 @@ pub(super) struct SpecFlags {
     /// Run the handler that the daemon knows by this name
     #[arg(long, value_name = "NAME", help_heading = "What")]
     handler: Option<String>,
+    /// Emit a message event with this text, in which {{slot}} and the like are filled in
+    #[arg(long, value_name = "TEXT", help_heading = "What")]
+    message: Option<String>,
+    /// Emit a message event with this JSON, in whose strings the same is filled in
+    #[arg(long, value_name = "JSON", value_parser = json, help_heading = "What",
+        conflicts_with_all = ["url", "http", "handler"])]
+    message_json: Option<Value>,
     /// A header of the request, such as "Authorization: Bearer …"; may be repeated
     #[arg(long, value_name = "NAME:VALUE", value_parser = header, help_heading = "What")]
     header: Vec<(String, String)>,
@@ -189,6 +197,10 @@ impl SpecFlags {
     fn set_what(&self, spec: &mut Spec) -> Result<(), Error> {
         if let Some(name) = self.handler.clone() {
             spec.target = Some(Target::Handler { name });
+        }
+        if self.message.is_some() || self.message_json.is_some() {
+            let (text, structured) = (self.message.clone(), self.message_json.clone());
+            spec.target = Some(Target::Message { template: Template { text, structured } });
         }
         let called = match (&self.url, self.http.as_deref()) {
             (Some(url), _) => Some((post(), url.clone())),
@@ -357,4 +369,8 @@ fn split_limit(text: &str) -> (&str, Result<Option<u32>, ()>) {
             (policy, limit.map(Some).ok_or(()))
         }
     }
+}
+
+fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))
 }

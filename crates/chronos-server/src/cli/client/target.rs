@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::time::{duration, to_duration};
 use crate::proto;
@@ -33,6 +34,19 @@ pub(super) enum Target {
     Handler {
         name: String,
     },
+    Message {
+        template: Template,
+    },
+}
+
+/// What a message job says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Template {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) structured: Option<Value>,
 }
 
 pub(super) fn post() -> String {
@@ -87,6 +101,11 @@ impl Target {
                 Kind::Http(http)
             }
             Self::Handler { name } => Kind::Handler(proto::Handler { name }),
+            Self::Message { template: Template { text, structured } } => {
+                let structured = structured.map(|json| json.to_string()).unwrap_or_default();
+                let text = text.unwrap_or_default();
+                Kind::Message(proto::MessageTemplate { text, structured })
+            }
         };
         proto::Target { kind: Some(kind) }
     }
@@ -97,6 +116,11 @@ impl From<&Kind> for Target {
         let http = match kind {
             Kind::Http(http) => http,
             Kind::Handler(handler) => return Self::Handler { name: handler.name.clone() },
+            Kind::Message(message) => {
+                let text = Some(message.text.clone()).filter(|text| !text.is_empty());
+                let structured = serde_json::from_str(&message.structured).ok();
+                return Self::Message { template: Template { text, structured } };
+            }
         };
         let plain = http.headers.iter();
         let plain = plain.map(|(name, value)| (name.clone(), HeaderValue::Plain(value.clone())));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chronos_core::Error;
 use chronos_core::http::{Http, Method, Reach};
 use chronos_core::job::Target;
+use chronos_core::message::Template;
 
 use super::time::{duration, span};
 use crate::grpc::refusal::Refusal;
@@ -22,8 +23,9 @@ pub(crate) fn read(
     reach: &Reach,
     safe: Safe<'_>,
 ) -> Result<Target, Refusal> {
-    match asked.kind.ok_or_else(|| Refusal::missing("kind", "http or handler"))? {
+    match asked.kind.ok_or_else(|| Refusal::missing("kind", "http, message or handler"))? {
         Kind::Handler(handler) => self::handler(&handler.name, handlers),
+        Kind::Message(message) => self::message(&message).map(Target::from),
         Kind::Http(http) => {
             let http = self::http(http, reach, safe).map_err(|refusal| refusal.within("http"))?;
             Ok(http.into())
@@ -42,6 +44,23 @@ fn handler(name: &str, handlers: &[Arc<str>]) -> Result<Target, Refusal> {
     };
     let problem = format!("no handler is registered under \"{name}\"; {known}");
     Err(Refusal::of("handler.name", problem))
+}
+
+fn message(asked: &proto::MessageTemplate) -> Result<Template, Refusal> {
+    let text = Some(asked.text.as_str()).filter(|text| !text.is_empty());
+    let structured = match asked.structured.as_str() {
+        "" => None,
+        json => Some(serde_json::from_str(json).map_err(|error| {
+            Refusal::of("message.structured", format!("it is no JSON: {error}"))
+        })?),
+    };
+    Template::new(text, structured.as_ref()).map_err(|error| match error {
+        Error::Message { field, problem } => {
+            let field = field.strip_prefix("template").unwrap_or(field);
+            Refusal::of(format!("message{field}"), problem)
+        }
+        other => Refusal::of("message", other.to_string()),
+    })
 }
 
 fn http(asked: proto::Http, reach: &Reach, safe: Safe<'_>) -> Result<Http, Refusal> {
@@ -112,6 +131,10 @@ impl From<&Target> for proto::Target {
         let kind = match target {
             Target::Handler { name } => Kind::Handler(proto::Handler { name: name.to_string() }),
             Target::Http(http) => Kind::Http(http.as_ref().into()),
+            Target::Message(template) => Kind::Message(proto::MessageTemplate {
+                text: template.text().unwrap_or_default().into(),
+                structured: template.structured().unwrap_or_default().into(),
+            }),
         };
         Self { kind: Some(kind) }
     }

@@ -1,6 +1,7 @@
 //! The JSON of the API: what is asked for, and what is told.
 
 pub(super) mod account;
+pub(super) mod event;
 pub(super) mod execution;
 pub(super) mod job;
 pub(super) mod notify;
@@ -9,6 +10,7 @@ pub(super) mod quiet_hours;
 pub(super) mod schedule;
 pub(super) mod spec;
 pub(super) mod target;
+pub(super) mod template;
 
 use crate::problem::FieldError;
 

@@ -14,6 +14,7 @@ use super::notify::{self, Notify};
 use super::policy::{self, CatchUp, Overlap};
 use super::schedule::{self, Kind, Schedule};
 use super::target::{self, Target};
+use super::template;
 use crate::defaults::Defaults;
 use crate::problem::FieldError;
 use crate::seconds::Seconds;
@@ -236,6 +237,9 @@ pub(crate) fn field_error(error: &chronos_core::Error) -> FieldError {
         Error::Http { field, problem } => {
             return FieldError::new(target::field_of(field), problem);
         }
+        Error::Message { field, problem } => {
+            return FieldError::new(template::field_of(field), problem);
+        }
         Error::Notify { field, problem } => {
             return FieldError::new(notify::field_of(field), problem);
         }
@@ -247,6 +251,6 @@ pub(crate) fn field_error(error: &chronos_core::Error) -> FieldError {
 pub(crate) fn body_of(spec: &JobSpec) -> Option<Vec<u8>> {
     match &spec.target {
         JobTarget::Http(http) => Some(http.body().to_vec()).filter(|body| !body.is_empty()),
-        JobTarget::Handler { .. } => None,
+        JobTarget::Handler { .. } | JobTarget::Message(_) => None,
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use utoipa::ToSchema;
 
+use super::template::{self, Template};
 use crate::problem::FieldError;
 use crate::reach;
 use crate::seconds::Seconds;
@@ -26,6 +27,11 @@ pub(crate) enum Target {
     Handler {
         /// The handler's name.
         name: String,
+    },
+    /// Emits a message event in the step that fires the slot.
+    Message {
+        /// What it says.
+        template: Template,
     },
 }
 
@@ -67,7 +73,7 @@ impl Target {
     pub(super) fn hide_query(&mut self) {
         match self {
             Self::Http(http) => http.url = secrets::without_query(&http.url),
-            Self::Handler { .. } => {}
+            Self::Handler { .. } | Self::Message { .. } => {}
         }
     }
 }
@@ -77,6 +83,9 @@ impl From<&chronos_core::job::Target> for Target {
         match target {
             chronos_core::job::Target::Handler { name } => Self::Handler { name: name.to_string() },
             chronos_core::job::Target::Http(http) => Self::Http(http.as_ref().into()),
+            chronos_core::job::Target::Message(template) => {
+                Self::Message { template: template.as_ref().into() }
+            }
         }
     }
 }
@@ -102,7 +111,9 @@ pub(crate) fn payload(
 ) -> (Option<Box<RawValue>>, Option<String>) {
     let body = match target {
         chronos_core::job::Target::Http(http) => http.body(),
-        chronos_core::job::Target::Handler { .. } => return (None, None),
+        chronos_core::job::Target::Handler { .. } | chronos_core::job::Target::Message(_) => {
+            return (None, None);
+        }
     };
     let Ok(text) = std::str::from_utf8(body) else {
         return (None, Some(STANDARD.encode(body)));
@@ -153,6 +164,7 @@ pub(crate) struct Asked {
     connect_timeout_seconds: Option<Seconds>,
     first_byte_timeout_seconds: Option<Seconds>,
     expected_statuses: Option<Vec<u16>>,
+    template: Option<template::Asked>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -160,6 +172,7 @@ pub(crate) struct Asked {
 enum Kind {
     Http,
     Handler,
+    Message,
 }
 
 impl Asked {
@@ -179,6 +192,11 @@ impl Asked {
                 checked.map_err(|problem| FieldError::new("target.url", problem))?;
                 Ok(http.into())
             }
+            Kind::Message if body.is_some() => {
+                let problem = "a message has a template of its own; use it with http targets";
+                Err(FieldError::new("payload", problem))
+            }
+            Kind::Message => Ok(template::read(self.template)?.into()),
             Kind::Handler if body.is_some() => {
                 Err(FieldError::new("payload", "a handler is given none; use it with http targets"))
             }
@@ -223,9 +241,14 @@ impl Asked {
             ("connect_timeout_seconds", self.connect_timeout_seconds.is_some(), Kind::Http),
             ("first_byte_timeout_seconds", self.first_byte_timeout_seconds.is_some(), Kind::Http),
             ("expected_statuses", self.expected_statuses.is_some(), Kind::Http),
+            ("template", self.template.is_some(), Kind::Message),
         ] {
             if is_given && kind != self.kind {
-                let of = if kind == Kind::Http { "http" } else { "handler" };
+                let of = match kind {
+                    Kind::Http => "http",
+                    Kind::Handler => "handler",
+                    Kind::Message => "message",
+                };
                 let field = format!("target.{field}");
                 return Err(FieldError::new(field, format!("it belongs to targets of type {of}")));
             }

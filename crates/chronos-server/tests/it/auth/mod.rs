@@ -2,6 +2,7 @@
 
 mod auditing;
 mod beyond;
+mod events;
 mod forging;
 mod getting_in;
 mod keys;

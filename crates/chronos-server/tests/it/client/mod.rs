@@ -2,6 +2,7 @@
 
 mod backup;
 mod editing;
+mod events;
 pub(crate) mod house;
 mod identity;
 mod jobs;

@@ -7,6 +7,7 @@ mod cutting;
 mod failing;
 mod killing;
 mod load;
+mod messages;
 pub(crate) mod nodes;
 mod pooling;
 mod pressing;

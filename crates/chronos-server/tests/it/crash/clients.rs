@@ -123,8 +123,8 @@ impl Client {
         let mut daemon = self.daemon.client().await;
         let request = PauseJobRequest { job: self.id(job), note: note.clone(), resume_at: None };
         let asked = soon(daemon.pause_job(request)).await;
-        // Pausing again changes nothing, not even the note.
-        self.settle(job, asked, |known| known.note = known.note.take().or(Some(note))).await;
+        // Pausing again changes the note and nothing else.
+        self.settle(job, asked, |known| known.note = Some(note)).await;
     }
 
     async fn resume(&mut self, job: usize) {

@@ -4,6 +4,7 @@ mod bulk;
 mod changing;
 mod creating;
 mod documenting;
+pub(crate) mod events;
 mod extremes;
 mod hiding;
 mod listing;

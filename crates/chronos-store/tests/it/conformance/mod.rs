@@ -11,6 +11,7 @@ pub(crate) mod finishing;
 pub(crate) mod firing;
 pub(crate) mod jobs;
 pub(crate) mod manual;
+pub(crate) mod messages;
 pub(crate) mod once;
 pub(crate) mod pausing;
 pub(crate) mod quiet_hours;
@@ -172,6 +173,20 @@ macro_rules! conformance {
                 slots_that_nobody_fired_are_told_together,
                 what_is_usually_told_holds_for_jobs_that_do_not_say,
                 deleting_a_job_takes_back_what_was_to_be_told,
+            }
+            messages {
+                a_slot_that_fires_has_said_its_message,
+                a_slot_that_does_not_fire_says_nothing,
+                what_fires_at_once_is_said_in_order,
+                a_fixed_delay_counts_from_what_was_said,
+                two_planners_say_each_slot_once,
+                a_run_by_hand_says_it_too,
+                events_are_read_on_from_anywhere,
+                filters_narrow_what_is_read_and_not_how_far,
+                what_was_said_outlives_its_job,
+                old_events_are_forgotten_and_numbers_are_not_used_again,
+                long_messages_are_said_in_several_steps,
+                whoever_watches_hears_of_messages,
             }
             once {
                 the_same_request_makes_one_job,

@@ -10,6 +10,7 @@ use chronos_core::{ExecutionId, PolicyId, Store};
 
 use super::bench;
 use crate::bench::{Bench, at, every, finish, job_id, once, terms, worker};
+use crate::conformance::messages::says;
 
 fn policy() -> QuietHours {
     QuietHours::new(PolicyId::new(at(0), [1; 10]), "none", Zone::UTC, at(0))
@@ -32,6 +33,7 @@ async fn busy(bench: &Bench) -> Work {
             })
             .await;
     }
+    bench.create(says(every("c", 10))).await;
     bench.create_policy(policy()).await.unwrap();
     bench.fire(10).await;
     let running = bench.take(10).await;
@@ -153,7 +155,7 @@ async fn a_store_that_fails_over_and_over_recovers() {
     assert!(bench.stats().await.is_err());
     assert!(bench.fire_due(at(20), 9, None).await.is_err());
     before.assert_same(&bench.answers().await);
-    assert_eq!(bench.fire(20).await.planned.len(), 2);
+    assert_eq!(bench.fire(20).await.planned.len(), 3);
 }
 
 #[tokio::test]

@@ -14,8 +14,11 @@ use crate::shared_kv::SharedKv;
 
 async fn keeping(executions: u32) -> (Bench, SharedKv<MemoryKv>) {
     let kv = SharedKv::new(MemoryKv::new());
-    let retention =
-        Retention { executions_per_job: executions.try_into().ok(), audit_events: None };
+    let retention = Retention {
+        executions_per_job: executions.try_into().ok(),
+        audit_events: None,
+        ..Retention::default()
+    };
     let engine = Forgetful { kv: kv.clone(), retention };
     (Bench::new(engine).await, kv)
 }
@@ -93,7 +96,8 @@ async fn a_deleted_job_leaves_nothing_behind() {
 #[tokio::test]
 async fn about_the_newest_decisions_are_kept_and_the_count_goes_on() {
     let kv = SharedKv::new(MemoryKv::new());
-    let retention = Retention { executions_per_job: None, audit_events: Some(10) };
+    let retention =
+        Retention { executions_per_job: None, audit_events: Some(10), ..Retention::default() };
     let mut bench = Bench::new(Forgetful { kv, retention }).await;
     bench.create(every("a", 10)).await;
     for second in (10..=500).step_by(10) {
@@ -116,7 +120,8 @@ async fn about_the_newest_decisions_are_kept_and_the_count_goes_on() {
 #[tokio::test]
 async fn decisions_that_are_too_old_gather_a_little_and_go_together() {
     let kv = SharedKv::new(MemoryKv::new());
-    let retention = Retention { executions_per_job: None, audit_events: Some(100) };
+    let retention =
+        Retention { executions_per_job: None, audit_events: Some(100), ..Retention::default() };
     let bench = Bench::new(Forgetful { kv, retention }).await;
     bench.create(every("a", 10)).await;
     let mut counts = Vec::new();

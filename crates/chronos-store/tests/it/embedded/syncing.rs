@@ -2,16 +2,18 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use chronos_core::plan::Ending;
-use chronos_core::store::{Compacted, Error, Taker};
+use chronos_core::store::{Compacted, Error, EventFilter, Taker, Wake};
 use chronos_core::{Store, Timestamp};
 use chronos_store::kv::{self, Batch, CompactionWatch, Kv, MemoryKv, Order, Visitor};
 use chronos_store::{EmbeddedStore, Retention};
 use tokio::task::JoinSet;
 
 use crate::bench::{LEASE, at, every, finish, job_id, worker};
+use crate::conformance::messages::says;
 
 /// A disk whose syncs take until someone lets them pass.
 #[derive(Default)]
@@ -121,6 +123,63 @@ async fn steps_that_are_committed_during_a_sync_share_the_next_one() {
     kv.0.let_pass(1);
     assert_eq!(others.join_all().await, [true; 5]);
     assert_eq!(kv.0.begun.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_message_is_read_once_it_is_synced_and_not_before() {
+    let (store, kv) = store();
+    let heard: Arc<AtomicU32> = Arc::default();
+    let count = heard.clone();
+    store.watch(Arc::new(move |wake| {
+        count.fetch_add(u32::from(wake == Wake::Message), Ordering::SeqCst);
+    }));
+    kv.0.let_pass(1);
+    store.create_job(says(every("a", 10)), at(0)).await.unwrap();
+    let fire = |second: i64| {
+        let store = store.clone();
+        tokio::spawn(async move { store.fire_due(at(second), 9, None).await.is_ok() })
+    };
+    let read = async || store.message_events(&EventFilter::default(), 0, 9).await.unwrap();
+    for (number, fails) in [(1, false), (2, true), (3, false)] {
+        let before = (number - 1) - u64::from(number == 3);
+        let fired = fire(10 * i64::try_from(number).unwrap());
+        while kv.0.begun.load(Ordering::SeqCst) < u32::try_from(number).unwrap() + 1 {
+            tokio::task::yield_now().await;
+        }
+        let page = read().await;
+        assert_eq!((page.events.len() as u64, page.cursor), (before, before));
+        assert_eq!(store.newest_message().await, Ok(before));
+        assert_eq!(u64::from(heard.load(Ordering::SeqCst)), before);
+        kv.0.broken.store(fails, Ordering::SeqCst);
+        kv.0.let_pass(1);
+        assert_eq!(fired.await.unwrap(), !fails);
+    }
+    assert_eq!(read().await.events.len(), 3, "the disk has kept what it did not say it had");
+    assert_eq!(heard.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_message_whose_caller_is_gone_is_read_all_the_same() {
+    let (store, kv) = store();
+    kv.0.let_pass(1);
+    let id = store.create_job(says(every("a", 10)), at(0)).await.unwrap().spec.id;
+    {
+        let run = std::pin::pin!(store.run_now(id, None, at(1)));
+        let given_up = waits_on(run).await;
+        assert!(given_up, "it waits for the disk");
+    }
+    kv.0.let_pass(1);
+    let read = async {
+        while store.newest_message().await != Ok(1) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), read).await.expect("it can be read");
+}
+
+/// Polls once; says whether it is not done by then.
+async fn waits_on<F: Future>(mut future: std::pin::Pin<&mut F>) -> bool {
+    std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ const JOBS: [&str; 3] = ["a", "b", "c"];
 
 fn open(kv: &SharedKv<MemoryKv>, size: u64, most: Option<u32>) -> EmbeddedStore {
     let executions_per_job = most.map(|most| most.try_into().unwrap());
-    let retention = Retention { executions_per_job, audit_events: None };
+    let retention = Retention { executions_per_job, audit_events: None, ..Retention::default() };
     EmbeddedStore::with_volumes_of(size, kv.clone(), retention).unwrap()
 }
 

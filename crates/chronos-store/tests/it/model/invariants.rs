@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronos_core::audit::{Decision, Slots};
-use chronos_core::execution::Trigger;
+use chronos_core::execution::{Token, Trigger};
 use chronos_core::notice::Kind;
 use chronos_core::{Execution, ExecutionId, Job, Timestamp};
 
@@ -25,6 +25,7 @@ fn runs<'a>(rows: impl IntoIterator<Item = &'a Execution>) -> impl Iterator<Item
 
 pub(crate) fn assert_hold(answers: &Answers) {
     assert_each_slot_runs_once(answers);
+    assert_each_message_was_said_once(answers);
     for job in &answers.jobs {
         let rows = &answers.executions[&job.spec.id];
         assert_overlap(job, rows);
@@ -35,6 +36,20 @@ pub(crate) fn assert_hold(answers: &Answers) {
         let (last, next) = (standing.last_slot, standing.next_slot);
         assert!(next.is_none_or(|next| last.is_none_or(|last| next > last)));
     }
+}
+
+/// Message events are counted gaplessly; each is that of a run which succeeded, and of no other.
+fn assert_each_message_was_said_once(answers: &Answers) {
+    let mut said = BTreeSet::new();
+    for (event, sequence) in answers.messages.iter().zip(1..) {
+        assert_eq!(event.sequence, sequence);
+        let message = &event.message;
+        assert!(said.insert(message.dedupe_key), "{} was said twice", message.slot);
+        let run = answers.executions[&message.job].iter().find(|row| row.id == message.id);
+        assert_eq!(run.map(Execution::status), Some("SUCCESS"), "{event:?}");
+    }
+    let emitted = answers.rows().filter(|row| row.run().is_some_and(|run| run.token == Token(0)));
+    assert_eq!(emitted.count(), said.len(), "every message is filed with its run");
 }
 
 /// A slot has one chain of attempts, of which only the newest lives and at most one succeeds.

@@ -14,6 +14,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::bench::at;
+use crate::conformance::messages::says;
 
 /// A verb, some seconds after the one before.
 #[derive(Clone, Debug)]
@@ -62,6 +63,7 @@ pub(super) struct Traits {
     max_execution_time: Option<u64>,
     quiet: bool,
     told: bool,
+    says: bool,
     tags: &'static [&'static str],
 }
 
@@ -84,15 +86,17 @@ impl Traits {
             Cadence::Once(later) => Schedule::one_shot(at(second + later)),
         };
         let name = NAMES[usize::from(name) % NAMES.len()];
+        let spec = JobSpec::new(id, name, schedule, at(second));
+        let spec = if self.says { says(spec) } else { spec };
         JobSpec {
             overlap: self.overlap,
             catch_up: self.catch_up,
-            jitter: seconds(self.jitter),
+            jitter: seconds(if self.says { 0 } else { self.jitter }),
             retry: retry::Policy::up_to(self.max_retry),
             max_execution_time: self.max_execution_time.map(seconds),
             quiet_hours: self.quiet.then(policy_id),
             notify: self.told.then(notify),
-            ..JobSpec::new(id, name, schedule, at(second)).with_tags(self.tags.iter().copied())
+            ..spec.with_tags(self.tags.iter().copied())
         }
     }
 }
@@ -189,9 +193,9 @@ fn traits() -> impl Strategy<Value = Traits> {
     let jitter = prop_oneof![Just(0_u64), Just(4)];
     let max_execution_time = proptest::option::of(Just(20_u64));
     let tags = prop_oneof![Just(&[][..]), Just(&["red"][..]), Just(&["blue", "red"][..])];
-    let rest = (jitter, 0..3_u32, max_execution_time, any::<(bool, bool)>(), tags);
+    let rest = (jitter, 0..3_u32, max_execution_time, any::<(bool, bool, bool)>(), tags);
     (cadence, overlap, catch_up, rest).prop_map(|(cadence, overlap, catch_up, rest)| {
-        let (jitter, max_retry, max_execution_time, (quiet, told), tags) = rest;
+        let (jitter, max_retry, max_execution_time, (quiet, told, says), tags) = rest;
         Traits {
             cadence,
             overlap,
@@ -201,6 +205,7 @@ fn traits() -> impl Strategy<Value = Traits> {
             max_execution_time,
             quiet,
             told,
+            says,
             tags,
         }
     })

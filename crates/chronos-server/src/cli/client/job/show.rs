@@ -149,6 +149,10 @@ fn target(spec: &Spec) -> String {
             format!("{method} {url}{}", timeout.unwrap_or_default())
         }
         Some(Target::Handler { name }) => format!("handler {name}"),
+        Some(Target::Message { template }) => {
+            let structured = template.structured.as_ref().map(ToString::to_string);
+            format!("message {}", template.text.clone().or(structured).unwrap_or_default())
+        }
         None => String::new(),
     }
 }

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tonic::Status;
 
 use crate::auth::{Caller, Proof};
 
 /// The places that there are.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(crate) struct Places {
     all: Arc<Semaphore>,
     per_account: usize,
     taken: Arc<Taken>,
@@ -22,7 +21,7 @@ struct Taken(Mutex<HashMap<Box<str>, usize>>);
 
 /// A place, given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     #[expect(dead_code, reason = "it is given back when the place is")]
     permit: OwnedSemaphorePermit,
     owner: Box<str>,
@@ -30,21 +29,21 @@ pub(super) struct Place {
 }
 
 impl Places {
-    pub(super) fn new(all: usize, per_account: usize) -> Self {
+    pub(crate) fn new(all: usize, per_account: usize) -> Self {
         Self { all: Arc::new(Semaphore::new(all)), per_account, taken: Arc::default() }
     }
 
     /// A place for the caller, if there is one. Whoever is on this machine may take all of them.
-    pub(super) fn take(&self, caller: &Caller) -> Result<Place, Status> {
-        let permit = self.all.clone().try_acquire_owned().map_err(|_| {
-            Status::resource_exhausted("too many streams are open; close one or try again later")
-        })?;
+    pub(crate) fn take(&self, caller: &Caller) -> Result<Place, String> {
+        let permit =
+            self.all.clone().try_acquire_owned().map_err(|_| {
+                "too many streams are open; close one or try again later".to_owned()
+            })?;
         let mut taken = self.taken.lock();
         let count = taken.entry(caller.owner.clone()).or_default();
         if *count >= self.per_account && !matches!(caller.proof, Proof::Local) {
             let most = self.per_account;
-            let problem = format!("you have {most} streams open, and may have no more; close one");
-            return Err(Status::resource_exhausted(problem));
+            return Err(format!("you have {most} streams open, and may have no more; close one"));
         }
         *count += 1;
         Ok(Place { permit, owner: caller.owner.clone(), taken: self.taken.clone() })

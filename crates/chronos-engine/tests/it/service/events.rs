@@ -1,0 +1,73 @@
+//! Following message events in a program: whoever goes away and comes back gets every one, once, in order.
+
+use std::time::Duration;
+
+use chronos_engine::chronos_core::store::EventFilter;
+use chronos_engine::{NewJob, SchedulerConfig, Template};
+
+use super::{Lab, secs};
+
+fn tick(name: &str) -> NewJob {
+    NewJob::named(name).every(secs(1)).message(Template::new(Some("{{slot}}"), None).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_is_heard_at_once_and_counted() {
+    let lab = Lab::new();
+    lab.schedule(tick("tick")).await.unwrap();
+    let mut events = lab.events().follow_new(EventFilter::default()).await.unwrap();
+    lab.start().await.unwrap();
+    for number in 1..=3 {
+        let page = events.next(10).await.unwrap();
+        let said: Vec<_> = page.events.iter().map(|event| event.sequence).collect();
+        assert_eq!(said, [number]);
+    }
+    lab.run_job("tick").await.unwrap();
+    assert_eq!(events.next(10).await.unwrap().events.len(), 1);
+    let status = lab.status("tick");
+    assert_eq!((status.success_count, status.run_count, status.active_runs), (4, 4, 0));
+    lab.shutdown().await.unwrap();
+    let none = events.next_within(10, secs(5)).await.unwrap();
+    assert_eq!((none.events.len(), none.cursor), (0, 4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_leaves_a_thousand_times_gets_each_event_once() {
+    let lab = Lab::new();
+    for name in ["a", "b", "c"] {
+        lab.schedule(tick(name)).await.unwrap();
+    }
+    lab.start().await.unwrap();
+    let (mut cursor, mut read) = (0, Vec::new());
+    let mut chance = 7_u64;
+    for _ in 0..1_000 {
+        // Another reader each time, which knows nothing but the cursor and is cut off at some instant.
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let (patience, limit) = (chance >> 54, 1 + (chance >> 40) % 4);
+        let mut reader = lab.events().follow(EventFilter::default(), cursor);
+        let limit = usize::try_from(limit).unwrap();
+        let page = tokio::time::timeout(Duration::from_millis(patience), reader.next(limit)).await;
+        if let Ok(page) = page {
+            let page = page.unwrap();
+            read.extend(page.events.iter().map(|event| event.sequence));
+            cursor = page.cursor;
+        }
+    }
+    assert!(read.len() > 500, "{}", read.len());
+    assert_eq!(read, (1..=read.len() as u64).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_that_are_too_old_are_forgotten() {
+    let config = SchedulerConfig { keep_messages: Some(secs(7_200)), ..SchedulerConfig::default() };
+    let lab = Lab::with(config, "2026-03-02T12:00:00Z");
+    let template = Template::new(Some("x"), None).unwrap();
+    let hourly = NewJob::named("hourly").every(secs(1_800)).message(template);
+    lab.schedule(hourly).await.unwrap();
+    lab.start().await.unwrap();
+    lab.until("18:10:00").await;
+    let page = lab.store().message_events(&EventFilter::default(), 0, 100).await.unwrap();
+    let first = page.events[0].sequence;
+    assert!((7..10).contains(&first), "{first}");
+    assert_eq!(page.cursor, 12);
+}
