@@ -132,7 +132,7 @@ pub(super) struct Comparison {
     /// Runs that begin at another time; the first 100.
     moved: Vec<MovedRun>,
     /// How many there are of each, and how many stay as they are.
-    counts: Counts,
+    counts: RunCounts,
     /// Up to when runs were compared.
     #[schema(value_type = String, format = DateTime)]
     until: Timestamp,
@@ -142,7 +142,7 @@ pub(super) struct Comparison {
 
 /// How many runs a change adds, removes, moves and keeps.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Counts {
+pub(super) struct RunCounts {
     added: usize,
     removed: usize,
     moved: usize,
@@ -213,7 +213,7 @@ pub(super) async fn compare(
 
 impl Comparison {
     fn of(found: Difference, span: &str, description: String) -> Self {
-        let counts = Counts {
+        let counts = RunCounts {
             added: found.added.len(),
             removed: found.removed.len(),
             moved: found.moved.len(),

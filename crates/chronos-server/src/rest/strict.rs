@@ -20,6 +20,12 @@ pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 /// The value that these bytes say, which were read before: what does not fit is named.
 pub(super) fn fit<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A list of fields without their names would pass for an object.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        let accepted = Some("an object".into());
+        let (field, detail) = ("body".into(), "a list is not accepted".into());
+        return Err(Problem::invalid(vec![FieldError { field, detail, accepted }]));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(&mut json)
         .map_err(|error| Problem::invalid(vec![misfit(error)]))

@@ -175,7 +175,7 @@ fn wrong_fields() -> Vec<Wrong> {
         ),
         (with("payload", json!({})), "payload", "http targets"),
         (with("target", json!({"type": "handler", "name": "nobody"})), "target.name", "succeed"),
-        (with("target", json!({"type": "mail"})), "target.type", "http or handler"),
+        (with("target", json!({"type": "mail"})), "target.type", "http, handler, message"),
         (with("target", json!({"type": "http"})), "target.url", "https://"),
         (
             with("target", json!({"type": "http", "name": "x", "url": "http://a/"})),

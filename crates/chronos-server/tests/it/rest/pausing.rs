@@ -35,6 +35,7 @@ async fn a_pause_tells_its_note_and_its_end_and_both_can_be_changed() {
         (json!({"resume_at": 5}), "resume_at"),
         (json!({"note": "x".repeat(1_001)}), "note"),
         (json!({"until": "2030-01-01T00:00:00Z"}), "until"),
+        (json!([null, null]), "body"),
     ] {
         let (named, problem) = house.post(&pause, &body).await.refused(422);
         assert_eq!(named, field, "{body}: {problem}");
