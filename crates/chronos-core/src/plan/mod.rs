@@ -116,10 +116,12 @@ impl Plan {
 
     /// Adds the next plan, which was made from where this one leaves the job.
     fn go_on_with(&mut self, next: Self) {
-        self.executions.extend(next.executions);
-        self.withdrawals.extend(next.withdrawals);
-        self.decisions.extend(next.decisions);
-        self.standing = next.standing;
+        let Self { executions, withdrawals, decisions, messages, standing } = next;
+        self.executions.extend(executions);
+        self.withdrawals.extend(withdrawals);
+        self.decisions.extend(decisions);
+        self.messages.extend(messages);
+        self.standing = standing;
     }
 
     /// Makes a waiting execution a skipped one, and says so.
