@@ -39,7 +39,7 @@ impl Defaults<'_> {
         let notify = asked.notify.map(|sent| notify::read(sent, self.reach, safe(Part::Webhook)));
         let notify = notify.transpose().map_err(|refusal| refusal.within("notify"))?;
         let safe = safe(Part::Target);
-        let accepted = "a target with http or handler";
+        let accepted = "a target with http, message or handler";
         let sent = asked.target.ok_or_else(|| Refusal::missing("target", accepted))?;
         let target = target::read(sent, &self.handlers, self.reach, safe);
         let target = target.map_err(|refusal| refusal.within("target"))?;

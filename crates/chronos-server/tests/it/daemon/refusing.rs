@@ -68,8 +68,8 @@ fn bad_targets() -> Vec<Case> {
     let nowhere = JobSpec { target: Some(Target::default()), ..good() };
     let status = Http { expected_statuses: vec![70_000], ..url() };
     vec![
-        (JobSpec { target: None, ..good() }, "spec.target", "http or handler"),
-        (nowhere, "spec.target.kind", "http or handler"),
+        (JobSpec { target: None, ..good() }, "spec.target", "http, message or handler"),
+        (nowhere, "spec.target.kind", "http, message or handler"),
         (hourly("job", "unheard"), "spec.target.handler.name", "fail, stubborn, succeed, wait"),
         (http(Http::default()), "spec.target.http.url", "https://example.com/path"),
         (
