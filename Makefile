@@ -18,8 +18,7 @@ install: ## Install the command `chronos`, optimised
 	cargo install --locked --path crates/chronos-server
 
 test: postgres ## Run every test: unit, property, conformance, seeded histories, examples, documentation
-	cargo test --locked --all-targets --features chronos-store/postgres
-	cargo test --locked --doc
+	cargo test --locked --features chronos-store/postgres
 
 test-crash: ## Kill the daemon under load at least 100 times, and check that nothing is lost or doubled
 	CHRONOS_CRASH_KILLS=$${CHRONOS_CRASH_KILLS:-100} \
@@ -30,7 +29,7 @@ test-hostile: ## Have endpoints pour 10 GiB over the scheduler, and check that i
 		--features http --test it http::hostile -- --nocapture
 
 openapi: ## Write openapi.json anew from the code
-	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --all-targets --features chronos-store/postgres documenting::the_document
+	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --features chronos-store/postgres documenting::the_document
 
 proto: ## Write the gRPC contract's Rust types anew
 	CHRONOS_WRITE_PROTO=1 cargo test --locked --package chronos-server --test it contract::
