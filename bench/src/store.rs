@@ -29,7 +29,7 @@ pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
         let begun = Instant::now();
         let mut claims = Vec::new();
         loop {
-            let fired = store.fire_due(now, taker.room, Some(&taker)).await?;
+            let fired = store.fire_due(now, taker.openings.any, Some(&taker)).await?;
             claims.extend(fired.claims);
             if fired.next.is_none_or(|next| next > now) {
                 break;

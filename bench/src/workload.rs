@@ -50,7 +50,11 @@ pub(crate) async fn create(
 }
 
 pub(crate) fn taker(room: usize) -> Taker {
-    Taker { worker: WorkerId::new("measured"), lease: Duration::from_secs(30), room }
+    Taker {
+        worker: WorkerId::new("measured"),
+        lease: Duration::from_secs(30),
+        openings: room.into(),
+    }
 }
 
 pub(crate) fn ends(claims: &[Claim], now: Timestamp) -> Vec<Finish> {

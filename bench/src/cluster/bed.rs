@@ -90,7 +90,7 @@ impl Bed {
         let mut batches: Vec<Vec<Claim>> = Vec::new();
         let begun = begin();
         loop {
-            let claims = self.store.claim(&worker, terms, BATCH).await?.claims;
+            let claims = self.store.claim(&worker, terms, BATCH.into()).await?.claims;
             if claims.is_empty() {
                 break;
             }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::JobSpec;
 use crate::notice::{self, Notice};
-use crate::policy::{Priority, retry};
+use crate::policy::{Rank, retry};
 use crate::{ExecutionId, JobId, Timestamp, TraceId, WorkerId};
 pub use run::{Report, Response, Run};
 pub(crate) use told::{LOST, TIMED_OUT};
@@ -35,7 +35,7 @@ pub struct Execution {
     /// How many attempts at the slot were lost with the worker that made them.
     pub lost: u32,
     /// Whether it goes before others when they wait for a worker.
-    pub priority: Priority,
+    pub rank: Rank,
     /// The trace of whoever asked for it, if there is one.
     pub trace: Option<TraceId>,
     /// When it is overdue unless it has begun; `None` once that was told, or where nobody wants to know.
@@ -274,7 +274,7 @@ impl Execution {
             attempt,
             retry,
             lost,
-            priority: Priority::default(),
+            rank: Rank::default(),
             trace,
             overdue_at: None,
             state,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::execution::{Execution, Trigger};
 use crate::job::{Failing, JobSpec};
-use crate::policy::{Priority, retry};
+use crate::policy::{Priority, Rank, retry};
 use crate::{Error, ExecutionId, Http, Timestamp};
 
 /// A notice that is not taken is tried again this often and this patiently, for about an hour and a half.
@@ -199,7 +199,7 @@ impl Notice {
         let trigger = Trigger::Notice(Arc::new(self));
         Execution {
             // Whoever waits for a worker is the last to be told of it, unless the notice goes first.
-            priority: Priority::HIGHEST,
+            rank: Rank::new(Priority::HIGHEST, about.rank.is_crowd()),
             trace: Some(about.trace_id()),
             ..Execution::queued(about.job, about.slot, trigger, at)
         }

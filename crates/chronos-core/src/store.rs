@@ -22,7 +22,7 @@ use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
 use crate::notice::Occasions;
 use crate::plan::{Change, Ending, Plan};
-use crate::policy::QuietHours;
+use crate::policy::{QuietHours, Rank};
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
 pub use compaction::{Compacted, CompactionHook, CompactionProgress};
 pub use creation::Creation;
@@ -89,9 +89,9 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<JobPage>;
 
-    /// Plans up to `limit` due jobs, oldest first, and applies each plan. What may begin at once is
-    /// handed to the `taker` in the same step, as long as it has room and nothing has waited longer;
-    /// the rest waits to be claimed.
+    /// Plans up to `limit` due jobs, oldest first, of the crowd and of the others by turns, and applies each
+    /// plan. What may begin at once is handed to the `taker` in the same step, as long as it has openings
+    /// and nothing before it has waited longer; the rest waits to be claimed.
     async fn fire_due(&self, now: Timestamp, limit: usize, taker: Option<&Taker>) -> Result<Fired>;
 
     /// Queues a run now, beside the schedule, as a part of this trace if there is one.
@@ -115,9 +115,10 @@ pub trait Store: Send + Sync + 'static {
     /// Takes an execution off the dead letters and queues the next attempt at its slot.
     async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution>;
 
-    /// Hands up to `limit` executions whose time has come to a worker: the most urgent first, and of
-    /// equals the one that has waited longest.
-    async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed>;
+    /// Hands executions whose time has come to a worker that has these openings: the most urgent first, and
+    /// of equals the one that has waited longest. The crowd comes after all others, but now and then before
+    /// them, so that it has its turn whatever there is.
+    async fn claim(&self, worker: &WorkerId, terms: Terms, openings: Openings) -> Result<Claimed>;
 
     /// Extends the worker's hold on these executions; answers for each, in order.
     async fn renew(&self, holds: &[Hold], terms: Terms) -> Result<Vec<Renewal>>;
@@ -281,7 +282,34 @@ pub struct Taker {
     /// How long its leases hold from the time of the step.
     pub lease: Duration,
     /// How many it takes at most.
-    pub room: usize,
+    pub openings: Openings,
+}
+
+/// How many executions a worker takes at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Openings {
+    /// Of whatever rank.
+    pub any: usize,
+    /// Of the crowd among them.
+    pub crowd: usize,
+}
+
+impl Openings {
+    /// None at all.
+    pub const NONE: Self = Self { any: 0, crowd: 0 };
+
+    /// Whether one more execution of this rank is taken beside so many others.
+    #[must_use]
+    pub fn admit(self, rank: Rank, taken: usize, taken_of_crowd: usize) -> bool {
+        taken < self.any && (!rank.is_crowd() || taken_of_crowd < self.crowd)
+    }
+}
+
+impl From<usize> for Openings {
+    /// As many of the crowd as of all.
+    fn from(any: usize) -> Self {
+        Self { any, crowd: any }
+    }
 }
 
 /// What planning did, and when there is something to plan again.
@@ -312,7 +340,8 @@ pub struct Planned {
 pub struct Claimed {
     /// What the worker must run.
     pub claims: Vec<Claim>,
-    /// When the next waiting execution may begin; may be past when `limit` cut the step short.
+    /// When the next waiting execution may begin for which there was an opening, or the first of all if there
+    /// was none; may be past when the openings cut the step short.
     pub next: Option<Timestamp>,
 }
 

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use chronos_core::execution::{Failure, Response, Token, Trigger};
 use chronos_core::job::Target;
 use chronos_core::plan::Ending;
+use chronos_core::policy::Rank;
 use chronos_core::store::{self, Hold};
 use chronos_core::{Execution, ExecutionId, JobId, JobSpec, TraceId};
 use futures::FutureExt;
@@ -237,6 +238,10 @@ impl JobContext {
         let (token, task) = (OnceLock::new(), Task::default());
         let (log, response) = (Mutex::default(), Mutex::default());
         Self(Arc::new(Inner { spec, execution, hold, webhook, engine, token, task, log, response }))
+    }
+
+    pub(crate) fn rank(&self) -> Rank {
+        self.0.execution.rank
     }
 
     /// Cancelled when the run should stop: checkpoint and return soon.

@@ -24,7 +24,7 @@ impl Draft<'_> {
         self.supersede_retries();
         let (spec, now) = (&self.job.spec, self.now);
         let queued = Execution::queued(spec.id, slot, trigger.clone(), run_at);
-        let mut execution = Execution { priority: spec.priority, trace: self.trace, ..queued };
+        let mut execution = Execution { rank: self.rank(), trace: self.trace, ..queued };
         let missed = match instead_of {
             // Counting takes its time, so it is done for those who want to know.
             _ if !template.mentions(Placeholder::MissedCount) => 0,

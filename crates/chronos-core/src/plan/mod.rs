@@ -46,6 +46,8 @@ pub struct Live<'a> {
     pub quiet_hours: Option<&'a QuietHours>,
     /// What is told about jobs that do not say, where there is someone to tell.
     pub usual: Option<Occasions>,
+    /// Whether the job is one of the crowd.
+    pub crowd: bool,
 }
 
 /// What a store must do, all of it or nothing; what it withdraws may let others go on, which

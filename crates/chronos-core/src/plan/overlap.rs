@@ -1,11 +1,12 @@
 //! Overlap, applied: whether one more run of a job is admitted beside those alive.
 
-use super::{Draft, Withdrawal};
+use super::{Draft, Live, Withdrawal};
 use crate::Timestamp;
 use crate::audit::{Decision, Slots};
 use crate::execution::{CancelCause, Execution, SkipReason, State, Trigger};
 use crate::job::{Job, JobSpec};
-use crate::policy::OverlapPolicy;
+use crate::policy::rank::RUNS_BEFORE_CROWD;
+use crate::policy::{OverlapPolicy, Rank};
 
 /// How a new run is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +87,15 @@ impl Occupancy {
     }
 }
 
+/// The rank of one more run of a job beside as many others that are alive.
+pub(super) fn rank(job: &Job, live: &Live<'_>, alive: u32) -> Rank {
+    let owned = !job.spec.owner.is_empty();
+    // Whoever comes after a run that waits with the crowd does not pass it.
+    let waits = |run: &&Execution| run.is_queued() && run.rank.is_crowd();
+    let many = || alive >= RUNS_BEFORE_CROWD || live.executions.iter().any(waits);
+    Rank::new(job.spec.priority, live.crowd || owned && many())
+}
+
 impl<'a> Draft<'a> {
     /// Queues a run if the overlap policy admits it; a message is emitted instead, whatever runs.
     pub(super) fn admit(
@@ -101,9 +111,9 @@ impl<'a> Draft<'a> {
             return true;
         }
         let id = job.spec.id;
-        let (priority, trace) = (self.job.spec.priority, self.trace);
+        let (rank, trace) = (self.rank(), self.trace);
         let queued = Execution::queued(id, slot, trigger.clone(), run_at);
-        let mut execution = Execution { priority, trace, ..queued };
+        let mut execution = Execution { rank, trace, ..queued };
         match self.occupancy.admit(&self.job.spec, &trigger) {
             Admission::Refused => return false,
             Admission::Free => self.supersede_retries(),
@@ -119,6 +129,12 @@ impl<'a> Draft<'a> {
         self.occupancy.add(&execution);
         self.plan.record(execution);
         true
+    }
+
+    /// The rank of one more run of the job.
+    pub(super) fn rank(&self) -> Rank {
+        let alive = self.occupancy.active + self.occupancy.held;
+        rank(self.job, self.live, alive)
     }
 
     /// The job's runs that are alive.

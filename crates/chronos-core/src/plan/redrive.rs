@@ -1,5 +1,6 @@
 //! Redriving: a slot that failed for good is tried again because someone asks for it.
 
+use super::overlap::rank;
 use super::{Live, Plan};
 use crate::Timestamp;
 use crate::audit::Decision;
@@ -13,9 +14,10 @@ use crate::job::Job;
 /// room, so that any number of slots can be redriven at once.
 #[must_use]
 pub fn redrive(job: &Job, live: &Live<'_>, dead: &Execution, now: Timestamp) -> Plan {
-    let mut again = Execution { retry: 0, lost: 0, ..dead.again(now) };
     let runs = live.executions.iter().filter(|live| live.notice().is_none());
     let alive = runs.filter(|live| !job.keeps_waiting(live)).count();
+    let rank = rank(job, live, u32::try_from(alive).unwrap_or(u32::MAX));
+    let mut again = Execution { retry: 0, lost: 0, rank, ..dead.again(now) };
     let full = job.spec.overlap.capacity().is_some_and(|most| alive >= most as usize);
     again.state = State::Queued { held: full || job.keeps_waiting(&again) };
     let (slot, execution) = (again.slot, again.id);

@@ -4,6 +4,7 @@ mod catch_up;
 mod change;
 mod concluding;
 mod cost;
+mod crowd;
 mod difference;
 mod emitting;
 mod firing;
@@ -94,7 +95,9 @@ impl Desk {
     fn act<T>(&self, act: impl FnOnce(&Job, &Live<'_>) -> T) -> T {
         let executions: Vec<_> = self.live.iter().collect();
         let quiet_hours = self.quiet.as_ref();
-        act(&self.job, &Live { executions: &executions, quiet_hours, usual: self.usual })
+        let live =
+            Live { executions: &executions, quiet_hours, usual: self.usual, ..Live::default() };
+        act(&self.job, &live)
     }
 
     fn plan(&mut self, clock: &str) -> Plan {

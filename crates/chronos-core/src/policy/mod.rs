@@ -6,9 +6,11 @@ pub mod jitter;
 pub mod overlap;
 pub mod priority;
 pub mod quiet_hours;
+pub mod rank;
 pub mod retry;
 
 pub use catch_up::CatchUpPolicy;
 pub use overlap::OverlapPolicy;
 pub use priority::Priority;
 pub use quiet_hours::QuietHours;
+pub use rank::Rank;

@@ -30,7 +30,7 @@ impl Tick for Dispatcher {
             return Ok(Some(later));
         }
         let room = shared.room();
-        if room.left() == 0 {
+        if room.left().any == 0 {
             // Whoever makes room rings the bell.
             shared.bells.claiming.go_on(false, &shared.bells.finish);
             return Ok(None);

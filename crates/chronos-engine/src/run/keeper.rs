@@ -31,10 +31,14 @@ impl Keeper {
 
     fn stop_overdue(&self) {
         let shared = &self.shared;
-        shared.roster.take_overdue(shared.clock.monotonic(), |entry, ending| {
-            entry.abort();
-            shared.hand_over(entry, ending);
-        });
+        let were_waited_for =
+            shared.roster.take_overdue(shared.clock.monotonic(), |entry, ending| {
+                entry.abort();
+                shared.hand_over(entry, ending);
+            });
+        if were_waited_for {
+            shared.bells.claim.notify_one();
+        }
     }
 
     async fn renew(&mut self) {

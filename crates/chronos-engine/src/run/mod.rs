@@ -8,6 +8,7 @@ mod dispatcher;
 mod finisher;
 mod herald;
 mod keeper;
+mod places;
 mod planner;
 mod pruner;
 mod reaper;

@@ -32,7 +32,8 @@ impl Tick for Planner {
         }
         let config = &shared.config;
         let room = shared.room();
-        let taker = Taker { worker: config.worker.clone(), lease: config.lease, room: room.left() };
+        let openings = room.left();
+        let taker = Taker { worker: config.worker.clone(), lease: config.lease, openings };
         // What a node without workers fires is for others to claim.
         let taker = Some(&taker).filter(|_| config.roles.worker);
         let (now, claimed_at) = (shared.clock.now(), shared.clock.monotonic());

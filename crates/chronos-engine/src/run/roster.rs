@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use chronos_core::ExecutionId;
 use chronos_core::plan::Ending;
-use chronos_core::store::Hold;
+use chronos_core::store::{Claim, Hold, Openings};
 use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use super::places::Places;
 use crate::handler::JobContext;
 
 /// A run on this engine. Times are monotonic: a wall clock that jumps must not end anyone.
@@ -28,6 +29,11 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn new(context: JobContext, renewed: Duration, began: Duration) -> Self {
         Self { context, stop_asked: false, began, renewed, end: None }
+    }
+
+    /// The place that it has on the roster.
+    fn place(&self) -> Openings {
+        Openings { any: 1, crowd: usize::from(self.context.rank().is_crowd()) }
     }
 
     /// Cancels its token and drops its future at the next point where it waits.
@@ -74,9 +80,7 @@ pub(crate) struct Roster {
     /// Runs on the roster.
     runs: AtomicUsize,
     /// Those, and the room that someone holds and has not filled yet.
-    places: AtomicUsize,
-    /// Whether someone found no room since the last time there was some.
-    refused: AtomicBool,
+    places: Places,
     /// Whether nothing may be added any more.
     closed: AtomicBool,
     emptied: Notify,
@@ -92,39 +96,42 @@ struct Part {
 /// What is left of it when it is dropped is anyone's again.
 pub(crate) struct Room {
     roster: Arc<Roster>,
-    left: usize,
+    left: Openings,
     /// Rung when there is room again for whoever found none.
     bell: Arc<Notify>,
 }
 
 impl Room {
     /// How many runs still fit.
-    pub(crate) fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> Openings {
         self.left
     }
 
     /// Adds runs, each with the time at which it times out; gives back what is to be launched.
-    pub(crate) fn fill<T>(
+    pub(crate) fn fill(
         &mut self,
-        runs: Vec<T>,
-        mut enter: impl FnMut(T) -> (Entry, Option<Duration>),
+        runs: Vec<Claim>,
+        mut enter: impl FnMut(Claim) -> (Entry, Option<Duration>),
     ) -> Vec<JobContext> {
-        let (count, roster) = (runs.len(), &self.roster);
-        let held = self.left.min(count);
-        self.left -= held;
-        roster.places.fetch_add(count - held, Ordering::SeqCst);
-        roster.runs.fetch_add(count, Ordering::SeqCst);
-        let mut launches = Vec::with_capacity(count);
+        let crowd = runs.iter().filter(|run| run.execution.rank.is_crowd()).count();
+        let (mut wanted, roster) = (Openings { any: runs.len(), crowd }, &self.roster);
+        let held =
+            Openings { any: self.left.any.min(wanted.any), crowd: self.left.crowd.min(crowd) };
+        self.left = less(self.left, held);
+        roster.places.add(less(wanted, held));
+        roster.runs.fetch_add(wanted.any, Ordering::SeqCst);
+        let mut launches = Vec::with_capacity(wanted.any);
         for run in runs {
             let (entry, deadline) = enter(run);
             let id = entry.context.hold().execution;
-            launches.push(entry.context.clone());
             let mut part = roster.part(id);
             if roster.closed.load(Ordering::SeqCst) {
                 drop(part);
-                roster.leave(count + 1 - launches.len());
+                roster.leave(wanted);
                 return Vec::new();
             }
+            wanted = less(wanted, entry.place());
+            launches.push(entry.context.clone());
             part.entries.insert(id, entry);
             if let Some(deadline) = deadline {
                 part.set_end(id, deadline, Ending::TimedOut);
@@ -136,11 +143,8 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        if self.left == 0 {
-            return;
-        }
-        self.roster.places.fetch_sub(self.left, Ordering::SeqCst);
-        if self.roster.refused.swap(false, Ordering::SeqCst) {
+        self.roster.places.leave(self.left);
+        if self.roster.places.were_wanted(self.left) {
             self.bell.notify_one();
         }
     }
@@ -170,6 +174,19 @@ impl Part {
     }
 }
 
+/// The places of all these runs.
+fn places<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Openings {
+    let add = |all: Openings, one: Openings| Openings {
+        any: all.any + one.any,
+        crowd: all.crowd + one.crowd,
+    };
+    entries.into_iter().map(Entry::place).fold(Openings::NONE, add)
+}
+
+fn less(places: Openings, others: Openings) -> Openings {
+    Openings { any: places.any - others.any, crowd: places.crowd - others.crowd }
+}
+
 fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {
     part.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -191,24 +208,7 @@ impl Roster {
 
     /// Room for up to `wanted` runs, of which `most` may be under way at once.
     pub(crate) fn room(self: &Arc<Self>, wanted: usize, most: usize, bell: &Arc<Notify>) -> Room {
-        let mut left = self.reserve(wanted, most);
-        if left == 0 {
-            self.refused.store(true, Ordering::SeqCst);
-            // Whoever made room just before did not know that someone wants it.
-            left = self.reserve(wanted, most);
-        }
-        Room { roster: self.clone(), left, bell: bell.clone() }
-    }
-
-    fn reserve(&self, wanted: usize, most: usize) -> usize {
-        let fits = |places: usize| wanted.min(most.saturating_sub(places));
-        let reserved = self.places.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |places| {
-            match fits(places) {
-                0 => None,
-                fits => Some(places + fits),
-            }
-        });
-        reserved.map_or(0, fits)
+        Room { roster: self.clone(), left: self.places.take(wanted, most), bell: bell.clone() }
     }
 
     /// Takes a run off, if it is still on under this hold; whoever gets it decides its end. Passes it
@@ -224,13 +224,18 @@ impl Roster {
         drop(part);
         taken.is_some_and(|entry| {
             pass_on(&entry);
-            self.leave(1);
-            self.refused.swap(false, Ordering::SeqCst)
+            self.leave(entry.place());
+            self.places.were_wanted(entry.place())
         })
     }
 
-    /// Takes off every run whose time is up, with the ending that this means.
-    pub(crate) fn take_overdue(&self, now: Duration, mut pass_on: impl FnMut(&Entry, Ending)) {
+    /// Takes off every run whose time is up, with the ending that this means. Says whether someone has waited
+    /// for their room.
+    pub(crate) fn take_overdue(
+        &self,
+        now: Duration,
+        mut pass_on: impl FnMut(&Entry, Ending),
+    ) -> bool {
         let mut overdue = Vec::new();
         for mut part in self.parts() {
             while let Some((at, id)) = part.ends.first().copied().filter(|(at, _)| *at <= now) {
@@ -243,7 +248,9 @@ impl Roster {
             let ending = entry.end.as_ref().map_or(Ending::TimedOut, |(_, ending)| ending.clone());
             pass_on(entry, ending);
         }
-        self.leave(overdue.len());
+        let left = places(overdue.iter().map(|(_, _, entry)| entry));
+        self.leave(left);
+        self.places.were_wanted(left)
     }
 
     /// Takes off every run whose lease was last renewed longer ago than `age`.
@@ -256,7 +263,7 @@ impl Roster {
             stale.extend(ids.into_iter().filter_map(|id| part.take(id)));
         }
         stale.sort_unstable_by_key(|entry| entry.context.hold().execution);
-        self.leave(stale.len());
+        self.leave(places(&stale));
         stale
     }
 
@@ -324,9 +331,9 @@ impl Roster {
     }
 
     /// Runs that were taken off have been passed on.
-    fn leave(&self, count: usize) {
-        self.places.fetch_sub(count, Ordering::SeqCst);
-        if count > 0 && self.runs.fetch_sub(count, Ordering::SeqCst) == count {
+    fn leave(&self, left: Openings) {
+        self.places.leave(left);
+        if left.any > 0 && self.runs.fetch_sub(left.any, Ordering::SeqCst) == left.any {
             self.emptied.notify_waiters();
         }
     }
@@ -364,9 +371,9 @@ mod tests {
         let first = roster.room(3, 4, &bell);
         let second = roster.room(3, 4, &bell);
         let third = roster.room(3, 4, &bell);
-        assert_eq!((first.left(), second.left(), third.left()), (3, 1, 0));
+        assert_eq!([first.left().any, second.left().any, third.left().any], [3, 1, 0]);
         drop(first);
         assert!(futures::FutureExt::now_or_never(bell.notified()).is_some());
-        assert_eq!(roster.room(9, 4, &bell).left(), 3);
+        assert_eq!(roster.room(9, 4, &bell).left().any, 3);
     }
 }

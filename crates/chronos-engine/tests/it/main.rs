@@ -1,5 +1,6 @@
 //! The integration tests of the engine and the library form, one binary.
 
+mod crowd;
 #[cfg(feature = "http")]
 mod http;
 mod service;

@@ -3,15 +3,34 @@
 use chronos_core::audit::Decision;
 use chronos_core::execution::{CancelCause, SkipReason, State as Stage};
 use chronos_core::plan::{Plan, Telling, Withdrawal, follow_up};
+use chronos_core::policy::Rank;
 use chronos_core::store::{Claim, Error, Result, Taker};
 use chronos_core::{Execution, ExecutionId, JobId};
 
+use super::ready::Crowd;
 use super::step::Step;
 
 /// A worker that takes what a step fires, and what it took so far.
 pub(super) struct Taking {
     pub(super) taker: Taker,
     pub(super) claims: Vec<Claim>,
+    /// How many of them are of the crowd.
+    crowd: usize,
+}
+
+impl Taking {
+    pub(super) fn new(taker: Taker, expected: usize) -> Self {
+        Self { taker, claims: Vec::with_capacity(expected), crowd: 0 }
+    }
+
+    fn admits(&self, rank: Rank) -> bool {
+        self.taker.openings.admit(rank, self.claims.len(), self.crowd)
+    }
+
+    fn take(&mut self, claim: Claim) {
+        self.crowd += usize::from(claim.execution.rank.is_crowd());
+        self.claims.push(claim);
+    }
 }
 
 impl Step<'_> {
@@ -119,19 +138,21 @@ impl Step<'_> {
 
     /// Keeps an execution that has just been fired, or hands it to whoever takes it.
     fn enqueue(&mut self, execution: &Execution) -> Result<()> {
-        let at_once = execution.run_at <= self.now && !execution.is_held();
-        let waited = self.state.index.next_ready().is_some_and(|ready| ready <= self.now);
-        let taking = self
-            .taking
-            .as_ref()
-            .filter(|taking| at_once && !waited && taking.claims.len() < taking.taker.room);
+        let (at_once, rank) =
+            (execution.run_at <= self.now && !execution.is_held(), execution.rank);
+        // Those before the crowd do not wait for it.
+        let before = if rank.is_crowd() { Crowd::Last } else { Crowd::Never };
+        let first = self.state.index.next_ready_of(before);
+        let waited = first.is_some_and(|ready| ready <= self.now);
+        let taking = self.taking.as_ref();
+        let taking = taking.filter(|taking| at_once && !waited && taking.admits(rank));
         let Some(Taker { worker, lease, .. }) = taking.map(|taking| taking.taker.clone()) else {
             return self.put_live(execution.clone());
         };
         let spec = self.open(execution.job)?.job.spec.clone();
         let claim = self.begin(execution.clone(), spec, &worker, lease)?;
         if let Some(taking) = &mut self.taking {
-            taking.claims.push(claim);
+            taking.take(claim);
         }
         Ok(())
     }

@@ -5,24 +5,36 @@ use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, Lease, Report, Running, State as Stage};
 use chronos_core::plan::{self, Ending, Live, Overdue};
-use chronos_core::store::{Claim, Claimed, Error, Finish, Hold, Reaped, Renewal, Result, Terms};
+use chronos_core::store::{
+    Claim, Claimed, Error, Finish, Hold, Openings, Reaped, Renewal, Result, Terms,
+};
 use chronos_core::{Execution, ExecutionId, JobId, JobSpec, Timestamp, WorkerId};
 use smallvec::SmallVec;
 
 use super::apply::asked_to_stop;
 use super::keys::Key;
+use super::ready::Crowd;
 use super::step::{Step, readable};
+
+/// Of so many claims one has the crowd before the others, so that it has its turn whatever there is.
+const CROWD_FIRST: u64 = 4;
 
 impl Step<'_> {
     pub(super) fn claim(
         &mut self,
         worker: &WorkerId,
         terms: Terms,
-        limit: usize,
+        openings: Openings,
     ) -> Result<Claimed> {
         let mut claimed = Claimed::default();
-        while claimed.claims.len() < limit {
-            let Some(execution) = self.state.index.first_ready(terms.now).cloned() else {
+        let mut of_crowd = 0;
+        self.state.claims += 1;
+        let usually =
+            if self.state.claims.is_multiple_of(CROWD_FIRST) { Crowd::First } else { Crowd::Last };
+        let crowd_now = |taken| if taken < openings.crowd { usually } else { Crowd::Never };
+        while claimed.claims.len() < openings.any {
+            let crowd = crowd_now(of_crowd);
+            let Some(execution) = self.state.index.first_ready(terms.now, crowd).cloned() else {
                 break;
             };
             let Ok(spec) = readable(self.state.spec(execution.job))? else {
@@ -30,9 +42,13 @@ impl Step<'_> {
                 self.state.index.set_aside(&execution);
                 continue;
             };
+            of_crowd += usize::from(execution.rank.is_crowd());
             claimed.claims.push(self.begin(execution, spec, worker, terms.lease)?);
         }
-        claimed.next = self.state.index.next_ready();
+        // Of those for whom there was no opening from the beginning, whoever makes one knows.
+        let hopeless = openings.crowd == 0 && openings.any > 0;
+        let asked_for = if hopeless { Crowd::Never } else { Crowd::Last };
+        claimed.next = self.state.index.next_ready_of(asked_for);
         Ok(claimed)
     }
 

@@ -3,14 +3,15 @@
 //! Scanning the head of a queue over an LSM tree's tombstones is slow, so the embedded store never
 //! does. The records are the truth; the index is rebuilt from them at start and after a failed write.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chronos_core::policy::QuietHours;
 use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Timestamp};
 use smallvec::SmallVec;
 
 use super::desk::{Desk, Desks, File, Home};
-use super::ready::{Overdue, Ready};
+use super::due::{Due, Turn};
+use super::ready::{Crowd, Overdue, Ready};
 use super::roll::{Card, Mark, Roll};
 
 /// Desks kept for jobs that are at rest; past this many the oldest are cleared, between two steps.
@@ -22,7 +23,7 @@ const AHEAD: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    due: BTreeSet<(Timestamp, JobId)>,
+    due: Due,
     ready: Ready,
     overdue: Overdue,
     desks: Desks,
@@ -33,14 +34,14 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// When and which job is due first.
-    pub(super) fn first_due(&self) -> Option<(Timestamp, JobId)> {
-        self.due.first().copied()
+    /// The job that is due first of those whose time has come, of the crowd or of the others.
+    pub(super) fn first_due(&self, now: Timestamp, crowd_first: bool) -> Option<Turn> {
+        self.due.first(now, crowd_first)
     }
 
     /// When a job is due first.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        self.first_due().map(|(due, _)| due)
+        self.due.next()
     }
 
     /// Up to `most` jobs without a desk among those that are due next. None while every job can keep the
@@ -55,24 +56,24 @@ impl Index {
     }
 
     fn due_next(&self) -> impl Iterator<Item = JobId> {
-        self.due.iter().take(AHEAD).map(|(_, job)| *job)
+        self.due.from(Timestamp::MIN).take(AHEAD).map(|(_, job)| job)
     }
 
     /// Puts jobs in the order in which they are due, at once: much faster than one by one.
-    pub(super) fn set_due(&mut self, due: Vec<(Timestamp, JobId)>) {
-        self.due = BTreeSet::from_iter(due);
+    pub(super) fn set_due(&mut self, due: Vec<Turn>) {
+        self.due = Due::new(due);
     }
 
-    /// Moves a job in the order of due jobs.
-    pub(super) fn move_due(&mut self, job: JobId, from: Option<Timestamp>, to: Option<Timestamp>) {
+    /// Moves a job in the order of due jobs from where it was to where it is now.
+    pub(super) fn move_due(&mut self, from: Option<Turn>, to: Option<Turn>) {
         if from == to {
             return;
         }
         if let Some(from) = from {
-            self.due.remove(&(from, job));
+            self.due.remove(from);
         }
         if let Some(to) = to {
-            self.due.insert((to, job));
+            self.due.insert(to);
         }
     }
 
@@ -104,9 +105,8 @@ impl Index {
         from: Timestamp,
         before: Option<Timestamp>,
     ) -> impl Iterator<Item = JobId> {
-        let first = (from, JobId::from_bytes([0; 16]));
-        let due = self.due.range(first..);
-        due.take_while(move |(at, _)| before.is_none_or(|before| *at < before)).map(|(_, job)| *job)
+        let due = self.due.from(from);
+        due.take_while(move |(at, _)| before.is_none_or(|before| *at < before)).map(|(_, job)| job)
     }
 
     /// The job of every live execution, in no order.
@@ -115,8 +115,13 @@ impl Index {
     }
 
     /// The execution that is to be claimed first of those whose time has come.
-    pub(super) fn first_ready(&self, now: Timestamp) -> Option<&Execution> {
-        self.live(self.ready.first(now)?)
+    pub(super) fn first_ready(&self, now: Timestamp, crowd: Crowd) -> Option<&Execution> {
+        self.live(self.ready.first(now, crowd)?)
+    }
+
+    /// When an execution of such a rank may be claimed first.
+    pub(super) fn next_ready_of(&self, crowd: Crowd) -> Option<Timestamp> {
+        self.ready.next(crowd)
     }
 
     /// Offers a waiting execution to nobody until the next start.
@@ -126,7 +131,7 @@ impl Index {
 
     /// When an execution may be claimed first.
     pub(super) fn next_ready(&self) -> Option<Timestamp> {
-        self.ready.next()
+        self.ready.next(Crowd::Last)
     }
 
     /// Up to `limit` executions that have not begun in time, those that are longest overdue first.
@@ -202,7 +207,7 @@ impl Index {
         if self.desks.len() < most {
             return;
         }
-        let soon = self.due.iter().nth(AHEAD).map(|(at, _)| *at);
+        let soon = self.due.from(Timestamp::MIN).nth(AHEAD).map(|(at, _)| at);
         let is_soon =
             |file: &File| file.place.due.is_some_and(|due| soon.is_none_or(|at| due < at));
         for _ in 0..CLEARED {

@@ -4,6 +4,7 @@ use chronos_core::audit::Decision;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change, Live};
 use chronos_core::policy::QuietHours;
+use chronos_core::policy::rank::joins_crowd;
 use chronos_core::store::{Error, Fired, Planned, Result, Taker};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Message, Plan, TraceId};
 
@@ -35,8 +36,9 @@ impl Step<'_> {
         self.mark(&Key::Tag(job.spec.id));
         // Another job of this id may have left a past.
         let volumes = known.then_some(Volume::ALL);
-        let place = Place { due: job.due_at(), kept: 0, volumes };
-        self.state.index.move_due(job.spec.id, None, place.due);
+        let crowd = joins_crowd(&job.spec.owner, self.state.index.roll.count_of(&job.spec.owner));
+        let place = Place { due: job.due_at(), crowd, kept: 0, volumes };
+        self.state.index.move_due(None, place.turn(job.spec.id));
         // A desk that is there already was a deleted job's.
         if let Some(desk) = self.state.index.desk_mut(job.spec.id) {
             desk.gone = false;
@@ -104,7 +106,7 @@ impl Step<'_> {
     pub(super) fn delete_job(&mut self, id: JobId) -> Result<()> {
         let file = self.open(id)?;
         let (spec, place) = (file.job.spec.clone(), file.place);
-        self.state.index.move_due(id, place.due, None);
+        self.state.index.move_due(place.turn(id), None);
         self.state.index.roll.remove(&spec);
         self.state.index.jobs -= 1;
         for key in [
@@ -140,31 +142,33 @@ impl Step<'_> {
     ) -> Result<T> {
         self.open(id)?;
         let index = &self.state.index;
-        let job = index.desk(id).and_then(|desk| desk.file.as_ref()).map(|file| &file.job);
-        let job = job.ok_or(Error::NoSuchJob(id))?;
+        let file =
+            index.desk(id).and_then(|desk| desk.file.as_ref()).ok_or(Error::NoSuchJob(id))?;
+        let (job, crowd) = (&file.job, file.place.crowd);
         let executions = index.live_of(id);
         let quiet_hours: Option<&QuietHours> =
             job.spec.quiet_hours.and_then(|policy| index.policies.get(&policy));
-        Ok(question(job, &Live { executions: &executions, quiet_hours, usual: self.state.usual }))
+        let usual = self.state.usual;
+        Ok(question(job, &Live { executions: &executions, quiet_hours, usual, crowd }))
     }
 
     pub(super) fn fire_due(&mut self, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
         let room = self.state.last_fired.min(limit);
         let mut fired = Fired { planned: Vec::with_capacity(room), ..Fired::default() };
-        self.taking =
-            taker.map(|taker| Taking { taker: taker.clone(), claims: Vec::with_capacity(room) });
+        self.taking = taker.map(|taker| Taking::new(taker.clone(), room));
         let mut rows = 0;
         while fired.planned.len() < limit && rows < ROWS_PER_STEP {
             let now = self.now;
-            let Some((due, id)) = self.state.index.first_due().filter(|(due, _)| *due <= now)
-            else {
+            let crowd_first = fired.planned.len() % 2 == 1;
+            let Some(turn) = self.state.index.first_due(now, crowd_first) else {
                 break;
             };
+            let id = turn.job;
             let asked: Result<Plan> = self.ask(id, |job, live| plan::plan(job, live, now));
             let plan = match readable(asked)? {
                 Ok(plan) => plan,
                 Err(unreadable) => {
-                    self.state.index.move_due(id, Some(due), None);
+                    self.state.index.move_due(Some(turn), None);
                     fired.unreadable.push((id, unreadable));
                     continue;
                 }

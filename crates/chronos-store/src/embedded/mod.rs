@@ -7,6 +7,7 @@ mod apply;
 mod audit;
 mod compaction;
 mod desk;
+mod due;
 mod executions;
 mod find;
 mod gate;

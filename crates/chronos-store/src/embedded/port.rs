@@ -10,8 +10,8 @@ use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     Claimed, Compacted, CompactionHook, Creation, Done, EventFilter, EventPage, Finish, Fired,
-    Hold, JobCounts, JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker,
-    Terms, WakeHook, Worker,
+    Hold, JobCounts, JobFilter, JobPage, Openings, Reaped, Renewal, Request, Result, Stats, Store,
+    Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
@@ -101,8 +101,8 @@ impl Store for EmbeddedStore {
         self.step(now, |step| step.redrive(execution)).await
     }
 
-    async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
-        self.step(terms.now, |step| step.claim(worker, terms, limit)).await
+    async fn claim(&self, worker: &WorkerId, terms: Terms, openings: Openings) -> Result<Claimed> {
+        self.step(terms.now, |step| step.claim(worker, terms, openings)).await
     }
 
     async fn renew(&self, holds: &[Hold], terms: Terms) -> Result<Vec<Renewal>> {

@@ -4,28 +4,50 @@
 use std::collections::BTreeSet;
 
 use chronos_core::execution::State;
-use chronos_core::policy::Priority;
+use chronos_core::policy::Rank;
 use chronos_core::{Execution, ExecutionId, Timestamp};
 
-const LEVELS: usize = Priority::HIGHEST.level() as usize + 1;
+/// Executions of one rank, by when they may be claimed.
+type Line = BTreeSet<(Timestamp, ExecutionId)>;
 
 /// Executions that wait for a worker, each from when on it may be claimed.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    /// By priority.
-    levels: [BTreeSet<(Timestamp, ExecutionId)>; LEVELS],
+    /// By the turn of their rank.
+    lines: [Line; Rank::COUNT],
+}
+
+/// When it is the crowd's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crowd {
+    /// After all others.
+    Last,
+    /// Before all others.
+    First,
+    /// Not at all.
+    Never,
 }
 
 impl Ready {
+    fn lines(&self, crowd: Crowd) -> impl Iterator<Item = &Line> {
+        let (few, many) = self.lines.split_at(Rank::COUNT / 2);
+        let (first, second) = match crowd {
+            Crowd::Last => (few, many),
+            Crowd::First => (many, few),
+            Crowd::Never => (few, [].as_slice()),
+        };
+        first.iter().chain(second)
+    }
+
     /// The execution that goes first of those whose time has come.
-    pub(super) fn first(&self, now: Timestamp) -> Option<ExecutionId> {
-        let oldest = self.levels.iter().rev().filter_map(BTreeSet::first);
+    pub(super) fn first(&self, now: Timestamp, crowd: Crowd) -> Option<ExecutionId> {
+        let oldest = self.lines(crowd).filter_map(Line::first);
         oldest.filter(|(run_at, _)| *run_at <= now).map(|(_, id)| *id).next()
     }
 
     /// When an execution may be claimed first.
-    pub(super) fn next(&self) -> Option<Timestamp> {
-        self.levels.iter().filter_map(BTreeSet::first).map(|(run_at, _)| *run_at).min()
+    pub(super) fn next(&self, crowd: Crowd) -> Option<Timestamp> {
+        self.lines(crowd).filter_map(Line::first).map(|(run_at, _)| *run_at).min()
     }
 
     /// Moves an execution from where it was to where it belongs in its new state.
@@ -34,11 +56,11 @@ impl Ready {
         if before == after {
             return;
         }
-        if let Some((level, entry)) = before {
-            self.levels[level].remove(&entry);
+        if let Some((turn, entry)) = before {
+            self.lines[turn].remove(&entry);
         }
-        if let Some((level, entry)) = after {
-            self.levels[level].insert(entry);
+        if let Some((turn, entry)) = after {
+            self.lines[turn].insert(entry);
         }
     }
 }
@@ -77,8 +99,8 @@ impl Overdue {
 fn place(execution: &Execution) -> Option<(usize, (Timestamp, ExecutionId))> {
     match &execution.state {
         State::Queued { held: false } => {
-            let level = usize::from(execution.priority.level()).min(LEVELS - 1);
-            Some((level, (execution.run_at, execution.id)))
+            let turn = execution.rank.turn().min(Rank::COUNT - 1);
+            Some((turn, (execution.run_at, execution.id)))
         }
         _ => None,
     }

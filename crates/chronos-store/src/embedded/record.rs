@@ -3,14 +3,15 @@
 use std::cell::RefCell;
 
 use chronos_core::store::{Error, Result};
-use chronos_core::{Execution, Standing, Timestamp};
+use chronos_core::{Execution, JobId, Standing, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use super::due::Turn;
 use super::volumes::Volume;
 
 /// The encoding; a change to a stored type adds one and, once there was a release, keeps reading the
 /// older.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 
 thread_local! {
     /// Where records are written first, so that each is allocated once, in its final size.
@@ -83,10 +84,19 @@ pub(super) struct StandingRecord<S = Standing, E = Execution> {
 pub(super) struct Place {
     /// When the job is due; kept so that a start need not read every spec.
     pub(super) due: Option<Timestamp>,
+    /// Whether the job is one of the crowd.
+    pub(super) crowd: bool,
     /// How many past executions of the job are kept.
     pub(super) kept: u32,
     /// The first and the last volume that may hold some of them.
     pub(super) volumes: Option<(Volume, Volume)>,
+}
+
+impl Place {
+    /// The job's turn among those that are due, if it is due at all.
+    pub(super) fn turn(&self, job: JobId) -> Option<Turn> {
+        self.due.map(|at| Turn { at, job, crowd: self.crowd })
+    }
 }
 
 #[cfg(test)]
@@ -99,7 +109,7 @@ mod tests {
         assert_eq!(decode::<u64>(&bytes), Ok(42));
         let mut newer = bytes.to_vec();
         newer[0] = VERSION + 1;
-        assert!(decode::<u64>(&newer).unwrap_err().to_string().contains("version 6"));
+        assert!(decode::<u64>(&newer).unwrap_err().to_string().contains("version 7"));
         assert!(decode::<u64>(&bytes[..1]).is_err());
         assert!(decode::<u64>(&[]).is_err());
     }

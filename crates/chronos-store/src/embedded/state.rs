@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) last_sizes: (usize, usize),
     /// How many jobs were fired last; they are large, and a list that grows copies them.
     pub(super) last_fired: usize,
+    /// Counts claims, of which one now and then has the crowd first.
+    pub(super) claims: u64,
     /// What is told about jobs that do not say.
     pub(super) usual: Option<Occasions>,
     /// Up to where old requests are deleted.
@@ -96,6 +98,7 @@ impl State {
             outlet,
             last_sizes: (0, 0),
             last_fired: 0,
+            claims: 0,
             usual: None,
             forgotten_until: None,
             has_users: false,
@@ -123,7 +126,7 @@ impl State {
             let Ok(record) = decode::<StandingRecord>(value) else {
                 return Ok(());
             };
-            due.extend(record.place.due.map(|at| (at, job)));
+            due.extend(record.place.turn(job));
             while cards.next_if(|(other, _)| *other < job).is_some() {}
             if let Some((_, mut card)) = cards.next_if(|(other, _)| *other == job) {
                 index.roll.place(job, &mut card, &record.standing, record.place.due);

@@ -227,9 +227,10 @@ impl Step<'_> {
     /// Moves the job to where it stands now in the order of due jobs, and has its record written.
     pub(super) fn settle(&mut self, job: JobId) -> Result<()> {
         let file = self.open(job)?;
-        let due = file.job.due_at();
-        let before = std::mem::replace(&mut file.place.due, due);
-        self.state.index.move_due(job, before, due);
+        let before = file.place.turn(job);
+        file.place.due = file.job.due_at();
+        let after = file.place.turn(job);
+        self.state.index.move_due(before, after);
         self.state.index.enroll(job);
         self.touch(job)?;
         Ok(())

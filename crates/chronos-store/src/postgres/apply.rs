@@ -22,7 +22,8 @@ impl Step {
         let job = desk.job()?;
         let executions: Vec<&Execution> = desk.live.iter().collect();
         let quiet_hours = job.spec.quiet_hours.and_then(|policy| self.policies.get(&policy));
-        Ok(question(job, &Live { executions: &executions, quiet_hours, usual: self.usual }))
+        let (usual, crowd) = (self.usual, desk.row.crowd);
+        Ok(question(job, &Live { executions: &executions, quiet_hours, usual, crowd }))
     }
 
     /// Makes a plan so.
@@ -124,17 +125,15 @@ impl Step {
     /// to it once it is known how many are needed.
     fn enqueue(&mut self, execution: &Execution) -> Result<()> {
         let at_once = execution.run_at <= self.now && !execution.is_held();
-        let taking = self
-            .taking
-            .as_ref()
-            .filter(|taking| at_once && !taking.waited && taking.claims.len() < taking.taker.room);
+        let taking = self.taking.as_ref();
+        let taking = taking.filter(|taking| at_once && taking.admits(execution.rank));
         let Some(Taker { worker, lease, .. }) = taking.map(|taking| taking.taker.clone()) else {
             return self.put_live(execution.clone());
         };
         let spec = self.desk(execution.job)?.job()?.spec.clone();
         let claim = self.begin(execution.clone(), spec, &worker, lease)?;
         if let Some(taking) = &mut self.taking {
-            taking.claims.push(claim);
+            taking.take(claim);
         }
         Ok(())
     }

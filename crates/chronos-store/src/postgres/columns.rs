@@ -57,7 +57,7 @@ impl Heads {
         self.attempts.push(small(execution.attempt));
         self.retries.push(small(execution.retry));
         self.losts.push(small(execution.lost));
-        self.priorities.push(execution.priority.level().into());
+        self.priorities.push(execution.rank.number().into());
         self.traces.push(execution.trace.map(|trace| Uuid::from_bytes(*trace.as_bytes())));
         self.overdue_ats.push(execution.overdue_at.map(time));
         Ok(())

@@ -10,11 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chronos_core::Timestamp;
-use chronos_core::policy::Priority;
+use chronos_core::policy::Rank;
 use sqlx::types::Uuid;
-
-/// So many priorities there are.
-pub(super) const LEVELS: usize = Priority::HIGHEST.level() as usize + 1;
 
 /// A place in a queue: the time of an entry, and its id among those of the same time.
 pub(super) type Place = (Timestamp, Uuid);
@@ -92,16 +89,21 @@ impl Drop for Look<'_> {
 /// The horizons of the three queues.
 #[derive(Default)]
 pub(super) struct Horizons {
-    /// Jobs that are due.
-    pub(super) due: Horizon,
-    /// Executions that wait, one queue for each priority.
-    pub(super) ready: [Horizon; LEVELS],
+    /// Jobs that are due: those before the crowd, and the crowd.
+    pub(super) due: [Horizon; 2],
+    /// Executions that wait, one queue for each rank, by its number.
+    pub(super) ready: [Horizon; Rank::COUNT],
     /// Executions that run.
     pub(super) reap: Horizon,
 }
 
 impl Horizons {
-    /// An execution of whatever priority was queued for this time.
+    /// A job, of the crowd or not, is due at this time.
+    pub(super) fn lower_due(&self, time: Timestamp) {
+        self.due.iter().for_each(|side| side.lower(time));
+    }
+
+    /// An execution of whatever rank was queued for this time.
     pub(super) fn lower_ready(&self, time: Timestamp) {
         self.ready.iter().for_each(|level| level.lower(time));
     }

@@ -9,6 +9,7 @@ mod apply;
 mod columns;
 mod compaction;
 mod config;
+mod due;
 mod executions;
 mod fault;
 mod find;
@@ -48,8 +49,8 @@ use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     Claimed, Compacted, CompactionHook, Creation, Done, EventFilter, EventPage, Finish, Fired,
-    Hold, JobCounts, JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Store, Taker,
-    Terms, WakeHook, Worker,
+    Hold, JobCounts, JobFilter, JobPage, Openings, Reaped, Renewal, Request, Result, Stats, Store,
+    Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
@@ -172,8 +173,8 @@ impl Store for PostgresStore {
         self.shared.redrive(execution, now).await
     }
 
-    async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
-        self.shared.claim(worker, terms, limit).await
+    async fn claim(&self, worker: &WorkerId, terms: Terms, openings: Openings) -> Result<Claimed> {
+        self.shared.claim(worker, terms, openings).await
     }
 
     async fn renew(&self, holds: &[Hold], terms: Terms) -> Result<Vec<Renewal>> {

@@ -1,25 +1,30 @@
-//! The queue of executions that wait: one for each priority, each read from its own place on.
+//! The queue of executions that wait: one for each rank, each read from its own place on.
 
-use std::cmp::Reverse;
+use std::sync::atomic::Ordering;
 
 use chronos_core::notice;
-use chronos_core::store::{Claimed, Result, Terms};
+use chronos_core::policy::Rank;
+use chronos_core::store::{Claimed, Openings, Result, Terms};
 use chronos_core::{Execution, Timestamp, WorkerId};
 use sqlx::PgConnection;
 
 use super::executions::just_after;
 use super::fault::Outcome;
-use super::horizon::{Horizons, LEVELS, Look, Place, first_at};
+use super::horizon::{Horizons, Look, Place, first_at};
 use super::rows::{self, StandingRow};
 use super::shared::Shared;
 use super::statements::Bound;
+use super::step::Waited;
 use super::values::{AsUuid as _, Fields, limit as rows_up_to, micros, text, time};
 
 /// Executions that one claim may hand out.
 const CLAIMS_PER_STEP: usize = 4_096;
 
-/// A look at the queues of all priorities.
-struct Looks<'a>([Look<'a>; LEVELS]);
+/// Of so many claims one has the crowd before the others, so that it has its turn whatever there is.
+const CROWD_FIRST: u64 = 4;
+
+/// A look at the queues of all ranks, by their numbers.
+struct Looks<'a>([Look<'a>; Rank::COUNT]);
 
 impl<'a> Looks<'a> {
     fn begin(horizons: &'a Horizons) -> Self {
@@ -37,43 +42,63 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// A place in the queue of each priority.
+/// The ranks before the crowd, or those of the crowd, in the order in which they are served.
+fn ranks_of(crowd: bool) -> Vec<Rank> {
+    Rank::by_turn().filter(|rank| rank.is_crowd() == crowd).collect()
+}
+
+/// Ranks that are looked at together, and how many executions of theirs are wanted.
+struct Part {
+    ranks: Vec<Rank>,
+    most: usize,
+}
+
+/// What is looked at one after the other for these openings.
+fn parts(openings: Openings, crowd_first: bool) -> Vec<Part> {
+    let most = openings.any.min(CLAIMS_PER_STEP);
+    let sides = if crowd_first { [true, false] } else { [false, true] };
+    if openings.crowd >= most {
+        // Nothing keeps the crowd's apart.
+        return vec![Part { ranks: sides.map(ranks_of).concat(), most }];
+    }
+    let part =
+        |crowd| Part { ranks: ranks_of(crowd), most: if crowd { openings.crowd } else { most } };
+    sides.map(part).into()
+}
+
+/// A place in the queue of each rank, by its number.
 #[derive(Clone, Copy)]
-struct Places([Place; LEVELS]);
+struct Places([Place; Rank::COUNT]);
 
 impl Places {
-    /// Binds the levels in the order in which they are served.
-    fn bind(&self, query: Bound) -> Bound {
-        let (mut levels, mut times, mut ids) = (Vec::new(), Vec::new(), Vec::new());
-        for (level, (at, id)) in (0_i16..).zip(self.0) {
-            levels.insert(0, level);
-            times.insert(0, time(at));
-            ids.insert(0, id);
-        }
-        query.bind(levels).bind(times).bind(ids)
+    /// Binds ranks in the order in which they are served.
+    fn bind(&self, query: Bound, ranks: &[Rank]) -> Bound {
+        let places = ranks.iter().map(|rank| self.0[number(*rank)]);
+        let numbers: Vec<i16> = ranks.iter().map(|rank| rank.number().into()).collect();
+        let times: Vec<_> = places.clone().map(|(at, _)| time(at)).collect();
+        query.bind(numbers).bind(times).bind(places.map(|(_, id)| id).collect::<Vec<_>>())
     }
 
-    /// Below which places nothing is left, once a look up to `now` from these ones is over. `cut` is the
-    /// last execution that was found, if more may follow it: its level was left there, and those below
-    /// were not looked at.
-    fn after(self, now: Timestamp, cut: Option<&Execution>) -> Self {
+    /// Below which places nothing is left, once a look up to `now` at these ranks is over. `cut` is the last
+    /// execution that was found, if more may follow it: its rank was left there, and those after it were not
+    /// looked at.
+    fn after(mut self, ranks: &[Rank], now: Timestamp, cut: Option<&Execution>) -> Self {
         // What has waited and was not found is in the hands of another worker.
         let beyond = first_at(just_after(now));
-        let mut level = 0;
-        Self(self.0.map(|from| {
-            let here = level;
-            level += 1;
-            match cut {
-                Some(last) if here < level_of(last) => from,
-                Some(last) if here == level_of(last) => place(last),
-                _ => beyond.max(from),
+        for rank in ranks {
+            let here = &mut self.0[number(*rank)];
+            if let Some(last) = cut.filter(|last| last.rank == *rank) {
+                *here = place(last);
+                break;
             }
-        }))
+            *here = beyond.max(*here);
+        }
+        self
     }
 }
 
-fn level_of(execution: &Execution) -> usize {
-    execution.priority.level().into()
+fn number(rank: Rank) -> usize {
+    rank.number().into()
 }
 
 fn place(execution: &Execution) -> Place {
@@ -85,18 +110,35 @@ impl Shared {
         &self,
         worker: &WorkerId,
         terms: Terms,
-        limit: usize,
+        openings: Openings,
     ) -> Result<Claimed> {
         let (looks, asking) = (Looks::begin(&self.horizons), self.wakes.said_ready.ask());
-        let most = limit.min(CLAIMS_PER_STEP);
-        let (mut claims, mut rest) = (Vec::new(), looks.places());
-        if most > 0 {
-            claims = self.claim_from(rest, worker, terms, most).await?;
-            let cut = claims.last().filter(|_| claims.len() == most);
-            rest = rest.after(terms.now, cut.map(|(_, execution)| execution));
+        let crowd_first =
+            self.claims.fetch_add(1, Ordering::Relaxed) % CROWD_FIRST == CROWD_FIRST - 1;
+        let (mut claims, mut rest, mut failed) = (Vec::new(), looks.places(), false);
+        let most = openings.any.min(CLAIMS_PER_STEP);
+        for part in parts(openings, crowd_first) {
+            let most = part.most.min(most - claims.len());
+            if most == 0 || failed {
+                continue;
+            }
+            match self.claim_from(rest, &part.ranks, (worker, terms), most).await {
+                // What was claimed is the worker's, so it must hear of it; it will ask again at once.
+                Err(_) if !claims.is_empty() => failed = true,
+                claimed => {
+                    let claimed = claimed?;
+                    let cut = claimed.last().filter(|_| claimed.len() == most);
+                    rest = rest.after(&part.ranks, terms.now, cut.map(|(_, execution)| execution));
+                    claims.extend(claimed);
+                }
+            }
         }
-        let next = match self.first_time(self.first_ready(rest)).await {
-            // What was claimed is the worker's, so it must hear of it; it will ask again at once.
+        // Of those for whom there was no opening from the beginning, whoever makes one knows.
+        let hopeless = openings.crowd == 0 && openings.any > 0;
+        let asked_for: Vec<Rank> =
+            Rank::by_turn().filter(|rank| !hopeless || !rank.is_crowd()).collect();
+        let next = match self.first_time(self.first_ready(rest, &asked_for)).await {
+            _ if failed => Some(terms.now),
             Err(_) if !claims.is_empty() => Some(terms.now),
             next => next?,
         };
@@ -111,11 +153,11 @@ impl Shared {
     async fn claim_from(
         &self,
         from: Places,
-        worker: &WorkerId,
-        terms: Terms,
+        ranks: &[Rank],
+        (worker, terms): (&WorkerId, Terms),
         most: usize,
     ) -> Result<Vec<(StandingRow, Execution)>> {
-        let query = from.bind(self.sql.ready_claim.query());
+        let query = from.bind(self.sql.ready_claim.query(), ranks);
         let query = query.bind(time(terms.now)).bind(self.aside()).bind(rows_up_to(most));
         let query = query.bind(text(worker.as_str()).into_owned());
         let query = query.bind(time(terms.now.after(terms.lease)));
@@ -126,25 +168,29 @@ impl Shared {
             let execution = rows::claimed(fields, worker, terms)?;
             claims.push((rows::standing(fields)?, execution));
         }
-        claims
-            .sort_unstable_by_key(|(_, execution)| (Reverse(execution.priority), place(execution)));
+        let turn = |rank: Rank| ranks.iter().position(|other| *other == rank);
+        claims.sort_unstable_by_key(|(_, execution)| (turn(execution.rank), place(execution)));
         Ok(claims)
     }
 
-    /// Asks when an execution may begin first, of those at or after these places.
-    fn first_ready(&self, from: Places) -> Bound {
-        from.bind(self.sql.ready_next.query()).bind(self.aside())
+    /// Asks when an execution of these ranks may begin first, of those at or after these places; and when one
+    /// of those before the crowd.
+    fn first_ready(&self, from: Places, ranks: &[Rank]) -> Bound {
+        from.bind(self.sql.ready_next.query(), ranks).bind(self.aside())
     }
 
-    /// Whether an execution waits whose time has come.
+    /// Whether executions wait whose time has come.
     pub(super) async fn has_waited(
         &self,
         connection: &mut PgConnection,
         now: Timestamp,
-    ) -> Outcome<bool> {
+    ) -> Outcome<Waited> {
         let from = Looks::begin(&self.horizons).places();
-        let first = self.first_ready(from).fetch_optional(&mut *connection).await?;
-        let first = first.map(|row| Fields::of(&row).maybe_time()).transpose()?.flatten();
-        Ok(first.is_some_and(|first| first <= now))
+        let ranks: Vec<Rank> = Rank::by_turn().collect();
+        let row = self.first_ready(from, &ranks).fetch_one(&mut *connection).await?;
+        let fields = &mut Fields::of(&row);
+        let (any, few) = (fields.maybe_time()?, fields.maybe_time()?);
+        let is_due = |first: Option<Timestamp>| first.is_some_and(|first| first <= now);
+        Ok(Waited { few: is_due(few), crowd: is_due(any) })
     }
 }

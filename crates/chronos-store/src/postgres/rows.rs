@@ -25,6 +25,8 @@ pub(super) struct StandingRow {
     pub(super) deleted: bool,
     pub(super) due: Option<Timestamp>,
     pub(super) standing: Standing,
+    /// Whether it is one of the crowd.
+    pub(super) crowd: bool,
     /// What waits and runs of it.
     pub(super) live: Vec<ExecutionId>,
 }
@@ -43,10 +45,11 @@ pub(super) fn standing(fields: &mut Fields<'_>) -> Result<StandingRow> {
     let (since, failures): (_, Option<i32>) = (fields.maybe_time()?, fields.get()?);
     let failures = failures.map(i32::cast_unsigned);
     let failing = since.zip(failures).map(|(since, failures)| Failing { since, failures });
+    let crowd = fields.get()?;
     let live = ids(fields.get::<&[u8]>()?);
     let standing =
         Standing { enabled, paused, last_slot, next_slot, deferred_until, failing, tally };
-    Ok(StandingRow { id, revision, changes, deleted, due, standing, live })
+    Ok(StandingRow { id, revision, changes, deleted, due, standing, crowd, live })
 }
 
 fn tally(fields: &mut Fields<'_>) -> Result<Tally> {
@@ -140,7 +143,7 @@ fn waiting(fields: &mut Fields<'_>) -> Result<Execution> {
     let (id, job, slot, run_at) = (fields.id()?, fields.id()?, fields.time()?, fields.time()?);
     let trigger = trigger(fields)?;
     let (attempt, retry, lost) = (fields.small()?, fields.small()?, fields.small()?);
-    let priority = fields.priority()?;
+    let rank = fields.rank()?;
     let trace: Option<Uuid> = fields.get()?;
     let trace = trace.map(|trace| TraceId::from_bytes(*trace.as_bytes()));
     let overdue_at = fields.maybe_time()?;
@@ -154,7 +157,7 @@ fn waiting(fields: &mut Fields<'_>) -> Result<Execution> {
         attempt,
         retry,
         lost,
-        priority,
+        rank,
         trace,
         overdue_at,
         state,

@@ -89,6 +89,10 @@ pub(super) struct Shared {
     pub(super) durable_messages: AtomicU64,
     /// Whether the last look for due jobs found none.
     pub(super) found_nothing_due: AtomicBool,
+    /// Counts claims, of which one now and then has the crowd first.
+    pub(super) claims: AtomicU64,
+    /// Whether some of the crowd was due after the last look.
+    pub(super) crowd_is_due: AtomicBool,
     /// Counts reapings.
     pub(super) reaps: AtomicU32,
     pub(super) turns: Turns,
@@ -135,6 +139,8 @@ impl Shared {
             syncer: Syncer::default(),
             durable_messages: AtomicU64::new(0),
             found_nothing_due: AtomicBool::new(false),
+            crowd_is_due: AtomicBool::new(false),
+            claims: AtomicU64::new(0),
             turns: Turns::default(),
             reaps: AtomicU32::new(0),
             usual: Mutex::default(),
@@ -278,7 +284,7 @@ impl Shared {
     /// Says what a step may have made due.
     fn tell(&self, step: &Step) {
         if let Some(due) = step.earliest_due() {
-            self.horizons.due.lower(due);
+            self.horizons.lower_due(due);
             self.wakes.due(due, step.fires);
         }
         if let Some(ready) = step.earliest_ready() {

@@ -9,7 +9,7 @@ use chronos_core::execution::State;
 use chronos_core::job::Status;
 use chronos_core::notice::Occasions;
 use chronos_core::plan::Ending;
-use chronos_core::policy::QuietHours;
+use chronos_core::policy::{QuietHours, Rank};
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp,
@@ -108,8 +108,36 @@ pub(super) struct Step {
 pub(super) struct Taking {
     pub(super) taker: Taker,
     /// Whether something has waited longer than what fires now.
-    pub(super) waited: bool,
+    waited: Waited,
     pub(super) claims: Vec<Claim>,
+    /// How many of them are of the crowd.
+    crowd: usize,
+}
+
+/// Whether something waits whose time has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waited {
+    /// Something that goes before the crowd.
+    pub(super) few: bool,
+    /// Something of the crowd.
+    pub(super) crowd: bool,
+}
+
+impl Taking {
+    pub(super) fn new(taker: Taker, waited: Waited) -> Self {
+        Self { taker, waited, claims: Vec::new(), crowd: 0 }
+    }
+
+    pub(super) fn admits(&self, rank: Rank) -> bool {
+        // Those before the crowd do not wait for it.
+        let waited = self.waited.few || rank.is_crowd() && self.waited.crowd;
+        !waited && self.taker.openings.admit(rank, self.claims.len(), self.crowd)
+    }
+
+    pub(super) fn take(&mut self, claim: Claim) {
+        self.crowd += usize::from(claim.execution.rank.is_crowd());
+        self.claims.push(claim);
+    }
 }
 
 impl Step {
@@ -186,7 +214,12 @@ impl Step {
         self.job_of.insert(execution.id, execution.job);
         if let Some(taking) = &mut self.taking {
             let ready = matches!(execution.state, State::Queued { held: false });
-            taking.waited |= ready && execution.run_at <= self.now;
+            let side = if execution.rank.is_crowd() {
+                &mut taking.waited.crowd
+            } else {
+                &mut taking.waited.few
+            };
+            *side |= ready && execution.run_at <= self.now;
         }
         let desk = self.desk(execution.job)?;
         // Whoever knows the job by its count of changes must see that this one is no longer as it was.

@@ -127,7 +127,7 @@ impl Shared {
     /// Another node made something due.
     fn hear(&self, news: News) {
         if let Some(due) = news.due {
-            self.horizons.due.lower(due);
+            self.horizons.lower_due(due);
             self.wakes.hear_due(due);
         }
         if let Some(ready) = news.ready {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use chronos_core::execution::{CancelCause, SkipReason, Token};
-use chronos_core::policy::Priority;
+use chronos_core::policy::Rank;
 use chronos_core::store::{Error, Result};
 use chronos_core::{ExecutionId, JobId, KeyId, PolicyId, SessionId, Timestamp, UserId, WorkerId};
 use sqlx::postgres::PgRow;
@@ -180,9 +180,10 @@ impl<'r> Fields<'r> {
         self.get::<i32>().map(|count| u32::try_from(count).unwrap_or(0))
     }
 
-    pub(super) fn priority(&mut self) -> Result<Priority> {
-        let level = u32::try_from(self.get::<i16>()?).unwrap_or(u32::MAX);
-        Priority::new(level).map_err(|error| Error::Corrupt(format!("a row: {error}")))
+    pub(super) fn rank(&mut self) -> Result<Rank> {
+        let number = self.get::<i16>()?;
+        let rank = u8::try_from(number).ok().and_then(Rank::numbered);
+        rank.ok_or_else(|| Error::Corrupt(format!("a row: {number} is no rank")))
     }
 
     pub(super) fn token(&mut self) -> Result<Option<Token>> {

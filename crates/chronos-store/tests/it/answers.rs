@@ -178,7 +178,7 @@ impl Next {
         let terms = Terms { now, ..terms(0) };
         Self {
             fire: store.fire_due(now, 0, None).await.unwrap().next,
-            claim: store.claim(&nobody, terms, 0).await.unwrap().next,
+            claim: store.claim(&nobody, terms, 0.into()).await.unwrap().next,
             reap: store.reap(now, 0).await.unwrap().next,
         }
     }

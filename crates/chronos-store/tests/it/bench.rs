@@ -136,7 +136,7 @@ impl Bench {
 
     /// What a worker gets that takes everything.
     pub(crate) async fn take(&self, second: i64) -> Vec<Claim> {
-        let claimed = self.claim(&worker("w1"), terms(second), 100).await.unwrap();
+        let claimed = self.claim(&worker("w1"), terms(second), 100.into()).await.unwrap();
         claimed.claims
     }
 

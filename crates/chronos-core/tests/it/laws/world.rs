@@ -95,7 +95,8 @@ impl World {
 
     pub(super) fn with_live<T>(&self, act: impl FnOnce(&Live<'_>) -> T) -> T {
         let executions = self.live();
-        act(&Live { executions: &executions, quiet_hours: self.quiet.as_ref(), usual: None })
+        let quiet_hours = self.quiet.as_ref();
+        act(&Live { executions: &executions, quiet_hours, ..Live::default() })
     }
 
     fn plan(&mut self) {

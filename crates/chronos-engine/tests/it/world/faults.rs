@@ -12,8 +12,8 @@ use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     Claimed, Compacted, CompactionHook, Creation, Done, Error, EventFilter, EventPage, Finish,
-    Fired, Hold, JobCounts, JobFilter, JobPage, Reaped, Renewal, Request, Result, Stats, Taker,
-    Terms, WakeHook, Worker,
+    Fired, Hold, JobCounts, JobFilter, JobPage, Openings, Reaped, Renewal, Request, Result, Stats,
+    Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId, WorkerId,
@@ -163,17 +163,17 @@ impl Store for Link {
         self.call("faults in fire_due", step, |fired| {
             let mut ledger = self.ledger.lock();
             ledger.fired(fired, now, limit);
-            if let Some(Taker { worker, room, .. }) = taker {
-                ledger.claimed(worker, &fired.claims, now, *room);
+            if let Some(Taker { worker, openings, .. }) = taker {
+                ledger.claimed(worker, &fired.claims, now, openings.any);
             }
         })
         .await
     }
 
-    async fn claim(&self, worker: &WorkerId, terms: Terms, limit: usize) -> Result<Claimed> {
-        let step = self.inner.claim(worker, terms, limit);
+    async fn claim(&self, worker: &WorkerId, terms: Terms, openings: Openings) -> Result<Claimed> {
+        let step = self.inner.claim(worker, terms, openings);
         self.call("faults in claim", step, |claimed| {
-            self.ledger.lock().claimed(worker, &claimed.claims, terms.now, limit);
+            self.ledger.lock().claimed(worker, &claimed.claims, terms.now, openings.any);
         })
         .await
     }

@@ -15,7 +15,7 @@ use super::lab::{LEASE, Lab, seconds};
 async fn claim(lab: &Lab, now: Timestamp) -> Vec<Claim> {
     let terms = Terms { now, lease: LEASE };
     let worker = WorkerId::new("worker");
-    lab.store.claim(&worker, terms, 100).await.unwrap().claims
+    lab.store.claim(&worker, terms, 100.into()).await.unwrap().claims
 }
 
 async fn finish(lab: &Lab, claims: &[Claim], ending: Ending, at: Timestamp) {

@@ -3,7 +3,7 @@
 SELECT s.id, s.revision, s.changes, s.deleted, s.due_at, s.enabled, s.next_execution_time, s.last_slot, s.deferred_until,
     s.paused_since, s.pause_note, s.resume_at, s.fired, s.manual, s.succeeded, s.failed, s.skipped, s.failed_in_a_row,
     s.last_run_at, s.last_duration_ms, s.last_error, s.last_skip_at, s.last_skip_reason, s.failing_since, s.failures,
-    s.live, p.spec::text, p.payload
+    s.crowd, s.live, p.spec::text, p.payload
 FROM (
     SELECT candidate.id FROM (chronos_source) AS candidate
     WHERE candidate.id > $1 AND candidate.id <= $2 ORDER BY candidate.id OFFSET 0

@@ -19,11 +19,11 @@ pub(crate) async fn claims_come_in_the_order_of_their_time_up_to_the_limit(bench
     for second in [10, 20, 30] {
         bench.fire(second).await;
     }
-    let claimed = bench.claim(&worker("w"), terms(40), 2).await.unwrap();
+    let claimed = bench.claim(&worker("w"), terms(40), 2.into()).await.unwrap();
     let names: Vec<_> = claimed.claims.iter().map(|claim| &*claim.spec.name).collect();
     assert_eq!(names, ["b", "c"]);
     assert_eq!(claimed.next, Some(at(30)), "there is more to do at once");
-    let claimed = bench.claim(&worker("w"), terms(40), 2).await.unwrap();
+    let claimed = bench.claim(&worker("w"), terms(40), 2.into()).await.unwrap();
     assert_eq!(&*claimed.claims[0].spec.name, "a");
     assert_eq!((claimed.claims.len(), claimed.next), (1, None));
 }
@@ -39,12 +39,12 @@ pub(crate) async fn the_urgent_go_before_those_that_have_waited_longer(bench: &B
     }
     let mut names = Vec::new();
     for _ in 0..4 {
-        let claimed = bench.claim(&worker("w"), terms(40), 1).await.unwrap();
+        let claimed = bench.claim(&worker("w"), terms(40), 1.into()).await.unwrap();
         names.extend(claimed.claims.iter().map(|claim| claim.spec.name.to_string()));
     }
     assert_eq!(names, ["b", "d", "c", "a"]);
     bench.fire(50).await;
-    let claimed = bench.claim(&worker("w"), terms(49), 1).await.unwrap();
+    let claimed = bench.claim(&worker("w"), terms(49), 1.into()).await.unwrap();
     assert_eq!((claimed.claims.len(), claimed.next), (0, Some(at(50))), "urgent, and not yet due");
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn a_claim_says_what_to_run_for_whom_and_until_when(bench: &Ben
         .create(JobSpec { max_execution_time: Some(Duration::from_secs(7)), ..every("a", 10) })
         .await;
     bench.fire(10).await;
-    let claimed = bench.claim(&worker("w7"), terms(12), 9).await.unwrap();
+    let claimed = bench.claim(&worker("w7"), terms(12), 9.into()).await.unwrap();
     let claim = &claimed.claims[0];
     assert_eq!(claim.spec, job.spec);
     assert_eq!(claim.hold.execution, claim.execution.id);
@@ -72,10 +72,10 @@ pub(crate) async fn nothing_is_claimed_before_its_time(bench: &Bench) {
     let run_at = bench.row(job.spec.id).await.run_at;
     let mut early = terms(100);
     early.now = run_at.before(Duration::from_micros(1));
-    let claimed = bench.claim(&worker("w"), early, 9).await.unwrap();
+    let claimed = bench.claim(&worker("w"), early, 9.into()).await.unwrap();
     assert_eq!((claimed.claims.len(), claimed.next), (0, Some(run_at)));
     early.now = run_at;
-    let claimed = bench.claim(&worker("w"), early, 9).await.unwrap();
+    let claimed = bench.claim(&worker("w"), early, 9.into()).await.unwrap();
     assert_eq!((claimed.claims.len(), claimed.next), (1, None));
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn what_is_held_is_claimed_only_after_the_run_before_it(bench: 
     bench.fire(20).await;
     let held = bench.rows(job.spec.id).await.remove(0);
     assert!(held.is_held());
-    let claimed = bench.claim(&worker("w"), terms(25), 9).await.unwrap();
+    let claimed = bench.claim(&worker("w"), terms(25), 9.into()).await.unwrap();
     assert_eq!((claimed.claims.len(), claimed.next), (0, None));
     bench.reopen().await;
     assert_eq!(bench.take(26).await.len(), 0);
@@ -124,7 +124,7 @@ pub(crate) async fn two_workers_never_get_the_same_execution(bench: &Bench) {
         async move {
             let mut held = Vec::new();
             for _ in 0..10 {
-                let claimed = store.claim(&worker(name), terms(10), 4).await.unwrap();
+                let claimed = store.claim(&worker(name), terms(10), 4.into()).await.unwrap();
                 tokio::task::yield_now().await;
                 held.extend(claimed.claims.iter().map(|claim| claim.hold));
             }
@@ -219,6 +219,6 @@ pub(crate) async fn what_is_handed_back_is_queued_as_before(bench: &Bench) {
     bench.release(&[claim.hold], at(12)).await.unwrap();
     assert_eq!(bench.row(before.job).await, before);
     assert_eq!(bench.decisions().await, audit, "nothing was used up");
-    let claimed = bench.claim(&worker("w2"), terms(13), 9).await.unwrap();
+    let claimed = bench.claim(&worker("w2"), terms(13), 9.into()).await.unwrap();
     assert_eq!(claimed.claims[0].execution.id, before.id);
 }

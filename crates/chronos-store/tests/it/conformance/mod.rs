@@ -6,6 +6,7 @@
 pub(crate) mod accounts;
 pub(crate) mod cancelling;
 pub(crate) mod claiming;
+pub(crate) mod crowds;
 pub(crate) mod finding;
 pub(crate) mod finishing;
 pub(crate) mod firing;
@@ -150,6 +151,15 @@ macro_rules! conformance {
                 a_slot_in_quiet_hours_is_skipped_with_its_reason,
                 a_deferred_slot_fires_when_quiet_hours_end,
                 an_edited_policy_holds_from_then_on,
+            }
+            crowds {
+                a_crowd_keeps_nobody_elses_job_from_firing,
+                a_crowd_fires_beside_others_that_are_due,
+                a_crowd_is_claimed_after_all_others,
+                a_crowd_has_its_turn_whatever_there_is,
+                a_crowd_is_claimed_where_there_is_an_opening_for_it,
+                a_crowd_is_taken_where_there_is_an_opening_for_it,
+                what_belongs_to_nobody_is_no_crowd,
             }
             finding {
                 each_filter_finds_what_it_asks_for,

@@ -10,7 +10,7 @@ use chronos_core::store::{Fired, Taker};
 use crate::bench::{Bench, LEASE, at, every, once, terms, worker};
 
 async fn fire_and_take(bench: &Bench, second: i64, room: usize) -> Fired {
-    let taker = Taker { worker: worker("w"), lease: terms(second).lease, room };
+    let taker = Taker { worker: worker("w"), lease: terms(second).lease, openings: room.into() };
     bench.fire_due(at(second), 9, Some(&taker)).await.unwrap()
 }
 

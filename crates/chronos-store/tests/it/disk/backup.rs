@@ -31,7 +31,7 @@ fn store<K: Disk>(path: &Path) -> EmbeddedStore {
 /// Fires, claims and finishes what there is to do at this second.
 async fn work(store: &dyn Store, second: i64) {
     store.fire_due(at(second), 100, None).await.unwrap();
-    let claimed = store.claim(&worker("w"), terms(second), 100).await.unwrap();
+    let claimed = store.claim(&worker("w"), terms(second), 100.into()).await.unwrap();
     let ends = claimed.claims.iter().map(|claim| finish(claim.hold, Ending::Success, second));
     store.finish(ends.collect(), at(second)).await.unwrap();
 }

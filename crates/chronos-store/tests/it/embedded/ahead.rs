@@ -34,7 +34,7 @@ async fn crowd() -> (Bench, SharedKv<MemoryKv>) {
 /// Fires everything that is due then, for one worker that takes it all.
 async fn fire_all(bench: &Bench, second: i64) -> Vec<Claim> {
     let lease = Duration::from_secs(LEASE.unsigned_abs());
-    let taker = Taker { worker: worker("w1"), lease, room: usize::MAX };
+    let taker = Taker { worker: worker("w1"), lease, openings: usize::MAX.into() };
     let mut claims = Vec::new();
     loop {
         let fired = bench.fire_due(at(second), 1_000, Some(&taker)).await.unwrap();

@@ -83,12 +83,12 @@ async fn an_unreadable_job_does_not_keep_the_work_of_others_from_being_claimed()
     let (w, t) = (crate::bench::worker("w"), crate::bench::terms(10));
     let mut names = Vec::new();
     for _ in 0..2 {
-        let claimed = store.claim(&w, t, 1).await.unwrap();
+        let claimed = store.claim(&w, t, 1.into()).await.unwrap();
         names.extend(claimed.claims.iter().map(|claim| claim.spec.name.clone()));
     }
     names.sort();
     assert_eq!(names, ["a".into(), "c".into()]);
-    let claimed = store.claim(&w, t, 1).await.unwrap();
+    let claimed = store.claim(&w, t, 1.into()).await.unwrap();
     assert_eq!((claimed.claims.len(), claimed.next), (0, None));
 }
 
@@ -131,7 +131,7 @@ async fn an_unreadable_job_does_not_keep_the_losses_of_others_from_being_found()
     }
     assert_eq!(ended, 2);
     let (w, t) = (crate::bench::worker("w"), crate::bench::terms(40));
-    assert_eq!(store.claim(&w, t, 9).await.unwrap().claims.len(), 2);
+    assert_eq!(store.claim(&w, t, 9.into()).await.unwrap().claims.len(), 2);
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ async fn verb(store: &dyn Store, work: &Work, number: usize) -> Option<Result<()
         3 => store.delete_job(id, now).await,
         4 => store.fire_due(now, 9, None).await.map(drop),
         5 => store.run_now(id, None, now).await.map(drop),
-        6 => store.claim(&worker("w"), terms(45), 9).await.map(drop),
+        6 => store.claim(&worker("w"), terms(45), 9.into()).await.map(drop),
         7 => store.renew(&holds, terms(39)).await.map(drop),
         8 => {
             let ends = holds.iter().map(|hold| finish(*hold, failed.clone(), 45));
@@ -164,7 +164,7 @@ async fn a_token_whose_claim_failed_is_never_good() {
     bench.create(once("a", 10)).await;
     bench.fire(10).await;
     kv.fail_after_commits(1);
-    let unknown = bench.claim(&worker("w"), terms(10), 9).await;
+    let unknown = bench.claim(&worker("w"), terms(10), 9.into()).await;
     assert!(unknown.is_err());
     assert_eq!(bench.take(11).await.len(), 0, "it may run somewhere");
     bench.reap(at(40), 9).await.unwrap();

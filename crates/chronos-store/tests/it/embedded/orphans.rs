@@ -19,7 +19,7 @@ async fn leases_of_a_process_that_is_gone_are_not_waited_out() {
     let orphans = store.reap_orphans(at(11)).await.unwrap();
     assert_eq!(orphans.len(), 1);
     assert_eq!((orphans[0].id, orphans[0].status()), (claim.hold.execution, "STUCK"));
-    let claimed = store.claim(&worker("w"), terms(11), 9).await.unwrap().claims;
+    let claimed = store.claim(&worker("w"), terms(11), 9.into()).await.unwrap().claims;
     let again = &claimed[0].execution;
     assert_eq!((again.slot, again.attempt, again.lost), (at(10), 2, 1));
     assert!(claimed[0].hold.token > claim.hold.token);
@@ -34,7 +34,7 @@ async fn many_orphans_end_in_steps() {
         bench.create(once(&number.to_string(), 10)).await;
     }
     bench.fire_due(at(10), 1_000, None).await.unwrap();
-    assert_eq!(bench.claim(&worker("w"), terms(10), 1_000).await.unwrap().claims.len(), 600);
+    assert_eq!(bench.claim(&worker("w"), terms(10), 1_000.into()).await.unwrap().claims.len(), 600);
     drop(bench);
     let store = EmbeddedStore::open(kv, Retention::default()).unwrap();
     assert_eq!(store.reap_orphans(at(11)).await.unwrap().len(), 600);
@@ -60,5 +60,5 @@ async fn orphans_that_were_paused_or_asked_to_stop_do_not_begin_again() {
     let mut ends: Vec<_> = orphans.iter().map(Execution::status).collect();
     ends.sort_unstable();
     assert_eq!(ends, ["CANCELLED", "STUCK"]);
-    assert!(store.claim(&worker("w"), terms(12), 9).await.unwrap().claims.is_empty());
+    assert!(store.claim(&worker("w"), terms(12), 9.into()).await.unwrap().claims.is_empty());
 }

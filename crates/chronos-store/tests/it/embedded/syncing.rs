@@ -210,7 +210,7 @@ async fn the_engine_tidies_up_when_nothing_comes_due_for_a_while() {
     kv.0.let_pass(u32::MAX);
     store.create_job(every("a", 10), at(0)).await.unwrap();
     let lease = Duration::from_secs(LEASE.unsigned_abs());
-    let taker = Taker { worker: worker("w"), lease, room: 9 };
+    let taker = Taker { worker: worker("w"), lease, openings: 9.into() };
     let run = async |second: i64, over: Timestamp| {
         let claims = store.fire_due(at(second), 9, Some(&taker)).await.unwrap().claims;
         let ends = claims.iter().map(|claim| finish(claim.hold, Ending::Success, second));

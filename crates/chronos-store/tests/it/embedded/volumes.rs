@@ -33,7 +33,7 @@ async fn create(store: &EmbeddedStore, name: &str) {
 /// Fires what is due and takes all of it.
 async fn take(store: &EmbeddedStore, second: i64) -> Vec<Claim> {
     store.fire_due(at(second), 100, None).await.unwrap();
-    store.claim(&worker("w"), terms(second), 100).await.unwrap().claims
+    store.claim(&worker("w"), terms(second), 100.into()).await.unwrap().claims
 }
 
 async fn end(store: &EmbeddedStore, claims: &[Claim], ending: &Ending, second: i64) {

@@ -184,7 +184,7 @@ impl World {
         let due = self.answers.jobs.iter().filter_map(Job::due_at);
         let due = due.filter(|due| *due <= now).count();
         let lease = terms(self.second).lease;
-        let taker = room.map(|room| Taker { worker: worker("w"), lease, room });
+        let taker = room.map(|room| Taker { worker: worker("w"), lease, openings: room.into() });
         let fired = self.bench.fire_due(now, limit, taker.as_ref()).await.unwrap();
         assert!(fired.unreadable.is_empty());
         assert_eq!(fired.planned.len(), due.min(limit), "what is due fires");
@@ -221,7 +221,7 @@ impl World {
 
     async fn claim(&mut self, limit: usize) -> bool {
         let (now, worker) = (at(self.second), worker("w"));
-        let claimed = self.bench.claim(&worker, terms(self.second), limit);
+        let claimed = self.bench.claim(&worker, terms(self.second), limit.into());
         let claimed = claimed.await.unwrap();
         let more = claimed.next.is_some_and(|next| next <= now);
         assert!(!more || claimed.claims.len() == limit, "nothing due is left");

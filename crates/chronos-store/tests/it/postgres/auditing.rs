@@ -59,7 +59,7 @@ async fn decisions_stay_in_order_when_clocks_do_not() {
     // Three days ahead, and back again.
     for second in [3 * 86_400, 20, 30] {
         let fired = store.fire_due(at(second), 9, None).await.unwrap();
-        let claimed = store.claim(&worker("w"), terms(second), 9).await.unwrap();
+        let claimed = store.claim(&worker("w"), terms(second), 9.into()).await.unwrap();
         for claim in claimed.claims {
             let end = vec![finish(claim.hold, Ending::Success, second)];
             store.finish(end, at(second)).await.unwrap();

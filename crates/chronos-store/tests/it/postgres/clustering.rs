@@ -24,7 +24,7 @@ async fn work(store: Arc<dyn Store>, name: String) -> Vec<Hold> {
     for second in 1..=SECONDS {
         for _ in 0..4 {
             store.fire_due(at(second), 7, None).await.unwrap();
-            let claimed = store.claim(&worker, terms(second), 11).await.unwrap();
+            let claimed = store.claim(&worker, terms(second), 11.into()).await.unwrap();
             let holds: Vec<_> = claimed.claims.iter().map(|claim| claim.hold).collect();
             let ends = holds.iter().map(|hold| finish(*hold, Ending::Success, second));
             for answer in store.finish(ends.collect(), at(second)).await.unwrap() {
@@ -85,7 +85,7 @@ async fn an_end_keeps_what_another_node_added_to_the_job_meanwhile() {
     let job = spec.id;
     one.create_job(spec, at(0)).await.unwrap();
     one.fire_due(at(10), 9, None).await.unwrap();
-    let hold = one.claim(&worker("w"), terms(10), 9).await.unwrap().claims[0].hold;
+    let hold = one.claim(&worker("w"), terms(10), 9.into()).await.unwrap().claims[0].hold;
     let added = other.run_now(job, None, at(11)).await.unwrap();
     let answers = one.finish(vec![finish(hold, Ending::Success, 12)], at(12)).await.unwrap();
     assert!(answers[0].is_ok());
@@ -102,7 +102,7 @@ async fn an_end_is_refused_once_another_node_has_taken_or_queued_the_run() {
     for (name, reaps) in [("reaped", true), ("queued", false)] {
         one.create_job(once(name, 10), at(0)).await.unwrap();
         one.fire_due(at(10), 9, None).await.unwrap();
-        let hold = one.claim(&worker("w"), terms(10), 9).await.unwrap().claims[0].hold;
+        let hold = one.claim(&worker("w"), terms(10), 9.into()).await.unwrap().claims[0].hold;
         if reaps {
             assert_eq!(other.reap(at(100), 9).await.unwrap().ended.len(), 1);
         } else {
@@ -123,7 +123,7 @@ async fn one_of_many_reports_of_an_end_is_accepted() {
         let (name, second) = (format!("j{round}"), 10 + round);
         store.create_job(once(&name, second), at(0)).await.unwrap();
         store.fire_due(at(second), 9, None).await.unwrap();
-        let claimed = store.claim(&worker("w"), terms(second), 9).await.unwrap();
+        let claimed = store.claim(&worker("w"), terms(second), 9.into()).await.unwrap();
         let hold = claimed.claims[0].hold;
         let mut reports = Vec::new();
         for reporter in 0..6 {
@@ -155,7 +155,7 @@ async fn a_lease_is_renewed_while_every_other_connection_is_busy() {
     let store = Arc::new(chronos_store::PostgresStore::open(config).await.unwrap());
     let job = store.create_job(every("a", 10), at(0)).await.unwrap();
     store.fire_due(at(10), 9, None).await.unwrap();
-    let claimed = store.claim(&worker("w"), terms(10), 9).await.unwrap();
+    let claimed = store.claim(&worker("w"), terms(10), 9.into()).await.unwrap();
     let mut other = Cluster::shared().session("postgres");
     other.run("BEGIN");
     let lock = format!("SELECT 1 FROM {}.job_standings FOR UPDATE", schema.name);
@@ -198,7 +198,7 @@ async fn an_idle_transaction_elsewhere_does_not_slow_the_queues_down() {
     let rounds = 20;
     let turn = async |store: &dyn Store, second| {
         store.fire_due(at(second), 100, None).await.unwrap();
-        let claimed = store.claim(&worker("w"), terms(second), 100).await.unwrap();
+        let claimed = store.claim(&worker("w"), terms(second), 100.into()).await.unwrap();
         let ends = claimed.claims.iter().map(|claim| finish(claim.hold, Ending::Success, second));
         store.finish(ends.collect(), at(second)).await.unwrap();
         claimed.claims.len()

@@ -36,7 +36,7 @@ async fn a_restart_of_the_server_costs_a_pause_and_nothing_else() {
     let store = PostgresStore::open(config).await.unwrap();
     store.create_job(every("a", 10), at(0)).await.unwrap();
     store.fire_due(at(10), 9, None).await.unwrap();
-    let claimed = store.claim(&worker("w"), terms(10), 9).await.unwrap();
+    let claimed = store.claim(&worker("w"), terms(10), 9.into()).await.unwrap();
     for (how, second) in [(Stop::Fast, 20), (Stop::Immediate, 30)] {
         cluster.stop(how);
         let down = store.fire_due(at(second), 9, None).await;
@@ -82,7 +82,7 @@ async fn a_step_that_loses_a_deadlock_is_tried_again() {
         store.create_job(once(name, 10), at(0)).await.unwrap();
     }
     store.fire_due(at(10), 9, None).await.unwrap();
-    let claimed = store.claim(&worker("w"), terms(10), 9).await.unwrap();
+    let claimed = store.claim(&worker("w"), terms(10), 9.into()).await.unwrap();
     let lock = |name| {
         let (table, id) = (format!("{}.job_standings", schema.name), job_id(name));
         format!("SELECT 1 FROM {table} WHERE id = '{id}' FOR UPDATE")
@@ -151,12 +151,12 @@ async fn a_job_that_cannot_be_read_does_not_stop_the_others() {
     let broken = job_id("a");
     schema.psql(&format!("UPDATE chronos.job_specs SET spec = '{{}}' WHERE id = '{broken}'"));
     let store = schema.store().await;
-    let claimed = store.claim(&worker("w"), terms(10), 9).await.unwrap();
+    let claimed = store.claim(&worker("w"), terms(10), 9.into()).await.unwrap();
     assert_eq!(claimed.claims.len(), 1);
     assert_eq!(claimed.claims[0].spec.id, job_id("b"));
     let fired = store.fire_due(at(20), 9, None).await.unwrap();
     assert_eq!(fired.planned.len(), 1);
-    let again = store.claim(&worker("w"), terms(20), 9).await.unwrap();
+    let again = store.claim(&worker("w"), terms(20), 9.into()).await.unwrap();
     assert_eq!((again.claims.len(), again.next), (0, None), "it is offered to nobody");
     let fresh = schema.store().await;
     let fired = fresh.fire_due(at(30), 9, None).await.unwrap();

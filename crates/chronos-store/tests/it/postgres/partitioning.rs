@@ -26,7 +26,7 @@ fn partitions(schema: &Schema, table: &str) -> Vec<String> {
 async fn run_at(store: &dyn Store, now: Timestamp) {
     store.run_now(job_id("a"), None, now).await.unwrap();
     let terms = Terms { now, ..terms(0) };
-    let claimed = store.claim(&worker("w"), terms, 9).await.unwrap();
+    let claimed = store.claim(&worker("w"), terms, 9.into()).await.unwrap();
     let mut end = finish(claimed.claims[0].hold, Ending::Success, 0);
     end.report.at = now;
     store.finish(vec![end], now).await.unwrap();

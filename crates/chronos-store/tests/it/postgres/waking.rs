@@ -55,7 +55,7 @@ async fn a_notification_wakes_the_sleepers_of_another_node() {
     hears(&mut wakes, Wake::Job).await;
     one.fire_due(at(10), 9, None).await.unwrap();
     hears(&mut wakes, Wake::Execution).await;
-    let claimed = one.claim(&worker("w"), terms(10), 9).await.unwrap();
+    let claimed = one.claim(&worker("w"), terms(10), 9.into()).await.unwrap();
     let id = claimed.claims[0].hold.execution;
     one.cancel(id, CancelCause::User, at(11)).await.unwrap();
     hears(&mut wakes, Wake::Cancel).await;
@@ -68,19 +68,19 @@ async fn what_a_notification_tells_is_found_below_the_horizon() {
     let (other, mut wakes) = node(listening(&schema)).await;
     until_listening(&schema, 2).await;
     // The other node has seen that nothing waits, long after the time of what comes.
-    let nothing = other.claim(&worker("w"), terms(1_000), 9).await.unwrap();
+    let nothing = other.claim(&worker("w"), terms(1_000), 9.into()).await.unwrap();
     assert!(nothing.claims.is_empty());
     assert!(other.fire_due(at(1_000), 9, None).await.unwrap().planned.is_empty());
     one.create_job(once("a", 10), at(0)).await.unwrap();
     hears(&mut wakes, Wake::Job).await;
     assert_eq!(other.fire_due(at(1_000), 9, None).await.unwrap().planned.len(), 1);
-    let claimed = one.claim(&worker("w"), terms(1_000), 9).await.unwrap();
+    let claimed = one.claim(&worker("w"), terms(1_000), 9.into()).await.unwrap();
     let released = &claimed.claims[0];
-    assert!(other.claim(&worker("w"), terms(2_000), 9).await.unwrap().claims.is_empty());
+    assert!(other.claim(&worker("w"), terms(2_000), 9.into()).await.unwrap().claims.is_empty());
     while wakes.try_recv().is_ok() {}
     one.release(&[released.hold], at(1_001)).await.unwrap();
     hears(&mut wakes, Wake::Execution).await;
-    assert_eq!(other.claim(&worker("w"), terms(2_000), 9).await.unwrap().claims.len(), 1);
+    assert_eq!(other.claim(&worker("w"), terms(2_000), 9.into()).await.unwrap().claims.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,13 +92,13 @@ async fn a_node_that_only_polls_finds_what_others_made_due() {
         let config = PostgresConfig { listen: false, pooler, poll, ..schema.config() };
         let (other, mut wakes) = node(config).await;
         assert!(other.fire_due(at(1_000), 9, None).await.unwrap().planned.is_empty());
-        assert!(other.claim(&worker("w"), terms(1_000), 9).await.unwrap().claims.is_empty());
+        assert!(other.claim(&worker("w"), terms(1_000), 9.into()).await.unwrap().claims.is_empty());
         let name = if pooler { "b" } else { "a" };
         one.create_job(once(name, 10), at(0)).await.unwrap();
         hears(&mut wakes, Wake::Job).await;
         one.fire_due(at(10), 9, None).await.unwrap();
         hears(&mut wakes, Wake::Execution).await;
-        let claimed = other.claim(&worker("w"), terms(1_000), 9).await.unwrap();
+        let claimed = other.claim(&worker("w"), terms(1_000), 9.into()).await.unwrap();
         assert_eq!(claimed.claims.len(), 1);
         let end = vec![finish(claimed.claims[0].hold, Ending::Success, 1_000)];
         other.finish(end, at(1_000)).await.unwrap();
@@ -158,14 +158,14 @@ async fn a_forged_notification_is_a_hint_at_most() {
         other.fire_due(at(9), 9, None).await.unwrap().planned.is_empty(),
         "its time is not yet"
     );
-    assert!(other.claim(&worker("w"), terms(9), 9).await.unwrap().claims.is_empty());
+    assert!(other.claim(&worker("w"), terms(9), 9.into()).await.unwrap().claims.is_empty());
     // The listener is the same one as before, and hears of what is told next.
     until_listening(&schema, 1).await;
     while wakes.try_recv().is_ok() {}
     notify("1 - - cancel");
     hears(&mut wakes, Wake::Cancel).await;
     assert_eq!(other.fire_due(at(10), 9, None).await.unwrap().planned.len(), 1);
-    let claimed = other.claim(&worker("w"), terms(10), 9).await.unwrap();
+    let claimed = other.claim(&worker("w"), terms(10), 9.into()).await.unwrap();
     let end = vec![finish(claimed.claims[0].hold, Ending::Success, 11)];
     other.finish(end, at(11)).await.unwrap();
 }
@@ -178,7 +178,7 @@ async fn an_idle_node_asks_next_to_nothing() {
     let (store, mut wakes) = node(config).await;
     store.create_job(every("a", 1_000), at(0)).await.unwrap();
     store.fire_due(at(10), 9, None).await.unwrap();
-    store.claim(&worker("w"), terms(10), 9).await.unwrap();
+    store.claim(&worker("w"), terms(10), 9.into()).await.unwrap();
     until_listening(&schema, 1).await;
     while wakes.try_recv().is_ok() {}
     let woken: Arc<Mutex<u32>> = Arc::default();
