@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import tailwind from "@tailwindcss/vite";
@@ -10,13 +10,16 @@ const daemon = process.env.CHRONOS_URL ?? "http://127.0.0.1:8080";
 const routes =
   "api-keys|auth|dead-letters|events|executions|jobs|monitoring|quiet-hours|schedules|users|healthz";
 
+/** Whose work the dashboard is made of, and on which terms. */
+const LICENCES = "licences.txt";
+
 /** Lays a packed file beside each that is worth it; the daemon serves whichever is taken. */
 function packed(): Plugin {
   const pack = (directory: string) => {
     for (const name of readdirSync(directory)) {
       const path = join(directory, name);
       if (statSync(path).isDirectory()) pack(path);
-      else if (/\.(js|css|svg|html)$/.test(name)) {
+      else if (/\.(js|css|svg|html|txt)$/.test(name)) {
         writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
       }
     }
@@ -24,9 +27,17 @@ function packed(): Plugin {
   return { name: "packed", apply: "build", closeBundle: () => pack(resolve("dist/site")) };
 }
 
+/** The fonts' licence goes where the bundled packages' are. */
+function fonts(): Plugin {
+  const licence = "node_modules/@fontsource/ibm-plex-sans/LICENSE";
+  const add = () =>
+    appendFileSync(`dist/site/${LICENCES}`, `\n## IBM Plex\n\n${readFileSync(licence, "utf8")}`);
+  return { name: "fonts", apply: "build", closeBundle: add };
+}
+
 export default defineConfig({
   base: "/ui/",
-  plugins: [react(), tailwind(), packed()],
+  plugins: [react(), tailwind(), fonts(), packed()],
   resolve: {
     alias: {
       "@": resolve("src"),
@@ -34,7 +45,13 @@ export default defineConfig({
       "react-style-singleton": resolve("src/lib/style-singleton.ts"),
     },
   },
-  build: { outDir: "dist/site", emptyOutDir: true, assetsInlineLimit: 0, chunkSizeWarningLimit: 700 },
+  build: {
+    outDir: "dist/site",
+    emptyOutDir: true,
+    license: { fileName: LICENCES },
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 700,
+  },
   server: {
     proxy: { [`^/(${routes})(/|\\?|$)`]: { target: daemon, changeOrigin: true } },
   },
