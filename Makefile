@@ -6,19 +6,59 @@ SCHEMATHESIS_VERSION := 4.32.5
 ROCKSDB_ENV = CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)-rocksdb LIBCLANG_PATH=/usr/lib/llvm-14/lib \
 	BINDGEN_EXTRA_CLANG_ARGS="-I$$(gcc -print-file-name=include)"
 
-.PHONY: help run install test test-crash test-hostile test-fuzz openapi proto test-rocksdb test-chaos libclang postgres check bench format lint licences
+# Node's own tool does not install from a lock file that was written on another platform; pnpm does.
+PNPM := npm exec --yes pnpm@10.34.9 -- --dir dashboard
+DASHBOARD := dashboard/dist/site/index.html
+DASHBOARD_SOURCES := $(shell find dashboard -name node_modules -prune -o -name dist -prune -o -type f -print)
+
+.PHONY: help run install dashboard dashboard-if-possible dashboard-check test-dashboard chromium test test-crash test-hostile test-fuzz openapi proto test-rocksdb test-chaos libclang postgres check bench format lint licences
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
-run: ## Build the daemon and serve at 127.0.0.1:8080; ARGS are further flags
+run: dashboard-if-possible ## Build the daemon and serve at 127.0.0.1:8080; ARGS are further flags
 	cargo run --locked --profile quick --package chronos-server -- serve $(ARGS)
 
-install: ## Install the command `chronos`, optimised
+install: dashboard-if-possible ## Install the command `chronos`, optimised
 	cargo install --locked --path crates/chronos-server
 
-test: postgres ## Run every test: unit, property, conformance, seeded histories, examples, documentation
+# Whoever has no Node gets everything else, and a page that says how to get the dashboard.
+dashboard-if-possible:
+	@if ! node --version >/dev/null 2>&1; then \
+		echo "There is no Node here, so this builds without the dashboard" >&2; \
+	elif ! $(MAKE) --no-print-directory dashboard; then \
+		echo "The dashboard could not be built, so this goes on without it" >&2; \
+	fi
+
+dashboard: $(DASHBOARD) ## Build the dashboard, which the next build puts into the binary
+
+$(DASHBOARD): dashboard/node_modules/.installed $(DASHBOARD_SOURCES)
+	$(PNPM) --silent build --logLevel warn
+	@touch $@
+
+dashboard/node_modules/.installed: dashboard/package.json dashboard/pnpm-lock.yaml
+	$(PNPM) install --frozen-lockfile --silent
+	@touch $@
+
+test: postgres chromium dashboard ## Run every test: unit, property, conformance, seeded histories, examples, documentation, the dashboard
 	cargo test --locked --features chronos-store/postgres
+	$(LOOK)
+
+# Pictures of every page are left beside the build's other outputs.
+LOOK = CHRONOS_BIN=$(CARGO_TARGET_DIR)/debug/chronos CHRONOS_SHOTS=$(CARGO_TARGET_DIR)/dashboard $(PNPM) --silent e2e
+
+test-dashboard: chromium dashboard ## Try the dashboard out in a browser, against the real daemon
+	cargo build --locked --package chronos-server
+	$(LOOK)
+
+chromium:
+	@if [ -z "$$CHRONOS_CHROMIUM" ] && ! [ -x /usr/bin/chromium ]; then \
+		if [ "$$(id -u)" = 0 ]; then sudo=; \
+		elif command -v sudo >/dev/null; then sudo=sudo; \
+		else echo "Tests need a browser: run 'apt-get install chromium' as root" >&2; exit 1; fi; \
+		$$sudo apt-get update --quiet=2 && \
+		$$sudo apt-get install --quiet=2 --yes --no-install-recommends chromium; \
+	fi
 
 test-crash: ## Kill the daemon under load at least 100 times, and check that nothing is lost or doubled
 	CHRONOS_CRASH_KILLS=$${CHRONOS_CRASH_KILLS:-100} \
@@ -28,8 +68,10 @@ test-hostile: ## Have endpoints pour 10 GiB over the scheduler, and check that i
 	CHRONOS_HOSTILE_GIB=$${CHRONOS_HOSTILE_GIB:-10} cargo test --locked --package chronos-engine \
 		--features http --test it http::hostile -- --nocapture
 
-openapi: ## Write openapi.json anew from the code
+openapi: ## Write openapi.json anew from the code, and the dashboard's types from it
 	CHRONOS_WRITE_OPENAPI=1 cargo test --locked --features chronos-store/postgres documenting::the_document
+	@$(MAKE) --no-print-directory dashboard/node_modules/.installed
+	$(PNPM) --silent types
 
 proto: ## Write the gRPC contract's Rust types anew
 	CHRONOS_WRITE_PROTO=1 cargo test --locked --package chronos-server --test it contract::
@@ -78,7 +120,10 @@ libclang:
 		$$sudo apt-get update --quiet=2 && $$sudo apt-get install --quiet=2 --yes libclang1-14; \
 	fi
 
-check: format lint licences ## Check format, lints, licences and sources
+check: format lint dashboard-check licences ## Check format, lints, types, licences and sources
+
+dashboard-check: dashboard/node_modules/.installed
+	$(PNPM) --silent check
 
 format:
 	cargo fmt --all --check

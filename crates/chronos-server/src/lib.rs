@@ -6,6 +6,7 @@ pub mod cli;
 mod clock;
 pub mod config;
 pub mod daemon;
+mod dashboard;
 mod defaults;
 mod grpc;
 pub mod logs;

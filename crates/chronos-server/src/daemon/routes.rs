@@ -21,6 +21,7 @@ use super::guard::{self, Guard};
 use super::probes::{self, Probes};
 use super::{Error, Limits};
 use crate::auth::{Auth, authorise};
+use crate::dashboard;
 use crate::grpc::{Changes, Scheduler};
 use crate::metrics::Metrics;
 use crate::places::Places;
@@ -75,7 +76,8 @@ pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
     let health = HealthServer::new(HealthService::from_health_reporter(probes.reporter()));
     let health = Routes::new(health).into_axum_router().reset_fallback();
     let grpc = guarded.merge(health).layer(from_fn(guard::only_grpc));
-    let routes = itself(behind).merge(rest.merge(bulk)).merge(rest::docs());
+    let pages = rest::docs().merge(dashboard::router());
+    let routes = itself(behind).merge(rest.merge(bulk)).merge(pages);
     Ok(fenced(routes.merge(grpc), auth, limits))
 }
 

@@ -74,8 +74,29 @@ pub fn openapi() -> String {
 }
 
 fn document() -> utoipa::openapi::OpenApi {
-    let (_, document) = all_routes().routes(routes!(bulk::create)).split_for_parts();
+    let (_, mut document) = all_routes().routes(routes!(bulk::create)).split_for_parts();
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in [
+            ("get", &mut item.get),
+            ("post", &mut item.post),
+            ("put", &mut item.put),
+            ("patch", &mut item.patch),
+            ("delete", &mut item.delete),
+        ] {
+            if let Some(operation) = operation {
+                operation.operation_id = Some(operation_id(method, path));
+            }
+        }
+    }
     document
+}
+
+/// What an operation is called, and no other: clients are made by these names, where those of the handlers
+/// come several times.
+fn operation_id(method: &str, path: &str) -> String {
+    let path = path.replace("{id}", "by_id").replace(".json", "");
+    let words = path.split(['/', '-']).filter(|word| !word.is_empty());
+    words.fold(method.to_owned(), |name, word| format!("{name}_{word}"))
 }
 
 /// Tells this document.

@@ -1,6 +1,7 @@
 //! A real daemon on a free port, met by generated clients and by bare sockets.
 
 mod creating;
+mod dashboard;
 mod executing;
 mod flooding;
 mod guarding;

@@ -84,6 +84,16 @@ fn documented() -> BTreeSet<String> {
     asked
 }
 
+#[test]
+fn every_operation_has_a_name_of_its_own() {
+    let document: Value = serde_json::from_str(&chronos_server::rest::openapi()).unwrap();
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|methods| methods.as_object().unwrap().values());
+    let names: Vec<&str> = operations.map(|it| it["operationId"].as_str().unwrap()).collect();
+    let distinct: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(distinct.len(), names.len(), "{names:?}");
+}
+
 #[tokio::test]
 async fn every_route_is_in_the_document_and_nothing_else() {
     let house = House::open().await;

@@ -1,0 +1,203 @@
+/** What is told about each job in the table of jobs. */
+import { Link, useNavigate } from "@tanstack/react-router";
+import { createColumnHelper, type RowData } from "@tanstack/react-table";
+import { CircleCheck, CircleX, Ellipsis, Pause, Pencil, Play, Power, RotateCw, Trash2 } from "lucide-react";
+import type { Job } from "@/api/client";
+import { ACTS, type Act } from "@/api/verbs";
+import { span } from "@/lib/time";
+import { aim, described, statusOf, toneOf, written, zoneOf } from "@/lib/words";
+import type { May } from "@/parts/may";
+import { Moment } from "@/parts/moment";
+import { Button } from "@/ui/button";
+import { Divider, Item, Menu } from "@/ui/menu";
+import { Status, Tag } from "@/ui/status";
+
+declare module "@tanstack/react-table" {
+  interface TableMeta<TData extends RowData> {
+    act: (act: Act, jobs: TData[]) => void;
+    actAtOnce: (act: Act, job: TData) => void;
+    may: May;
+  }
+  interface ColumnMeta<TData extends RowData, TValue> {
+    className?: string;
+  }
+}
+
+const column = createColumnHelper<Job>();
+const WIDE = "hidden md:table-cell";
+const WIDER = "hidden xl:table-cell";
+
+export const columns = [
+  column.display({
+    id: "choose",
+    header: ({ table }) => (
+      <input
+        type="checkbox"
+        aria-label="Select all on this page"
+        className="size-3.5 align-middle accent-(--ink)"
+        checked={table.getIsAllRowsSelected()}
+        onChange={table.getToggleAllRowsSelectedHandler()}
+      />
+    ),
+    cell: ({ row }) => (
+      <input
+        type="checkbox"
+        aria-label={`Select ${row.original.name}`}
+        className="size-3.5 align-middle accent-(--ink)"
+        checked={row.getIsSelected()}
+        onChange={row.getToggleSelectedHandler()}
+      />
+    ),
+    meta: { className: "w-9 pr-0" },
+  }),
+  column.accessor("name", {
+    header: "Job",
+    cell: ({ row: { original: job } }) => (
+      <div className="min-w-0">
+        <div className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
+          <Link
+            to="/jobs/$id"
+            params={{ id: job.id }}
+            className="wrap-anywhere font-medium underline-offset-2 hover:underline"
+          >
+            {job.name}
+          </Link>
+          {job.tags.map((tag) => (
+            <Tag key={tag}>{tag}</Tag>
+          ))}
+        </div>
+        <div className="max-w-[45vw] truncate font-mono text-2xs text-faint md:max-w-72 2xl:max-w-[28rem]">
+          {aim(job.target)}
+        </div>
+        <div className="text-soft text-xs sm:hidden">
+          {job.next_execution_time && <Moment coming at={job.next_execution_time} />}
+        </div>
+      </div>
+    ),
+    meta: { className: "min-w-40" },
+  }),
+  column.display({
+    id: "status",
+    header: "Status",
+    cell: ({ row }) => <Status status={statusOf(row.original)} />,
+  }),
+  column.accessor("description", {
+    header: "Schedule",
+    cell: ({ row: { original: job } }) => (
+      <div className="max-w-80">
+        <div className="text-soft">{described(job)}</div>
+        {job.schedule.type === "cron" && (
+          <div className="font-mono text-2xs text-faint">{written(job.schedule)}</div>
+        )}
+      </div>
+    ),
+    meta: { className: WIDE },
+  }),
+  column.accessor("next_execution_time", {
+    header: "Next run",
+    cell: ({ row: { original: job } }) => (
+      <Moment coming at={job.next_execution_time} zone={zoneOf(job.schedule)} />
+    ),
+    meta: { className: "hidden sm:table-cell" },
+  }),
+  column.accessor("last_run_at", {
+    header: "Last run",
+    cell: ({ row: { original: job } }) => <LastRun job={job} />,
+    meta: { className: WIDE },
+  }),
+  column.accessor((job) => job.counts, {
+    id: "counts",
+    header: "Runs",
+    cell: ({ getValue }) => {
+      const { succeeded, failed } = getValue();
+      return (
+        <span className="tabular whitespace-nowrap text-soft">
+          {succeeded}
+          {failed > 0 && <span className="text-bad"> · {failed} failed</span>}
+        </span>
+      );
+    },
+    meta: { className: WIDER },
+  }),
+  column.display({
+    id: "acts",
+    header: () => <span className="sr-only">Actions</span>,
+    cell: ({ row: { original: job }, table }) => <Acts job={job} meta={table.options.meta} />,
+    meta: { className: "w-10 py-1" },
+  }),
+];
+
+function LastRun({ job }: { job: Job }) {
+  if (!job.last_run_at) return <span className="text-faint">never</span>;
+  const failed = job.counts.failed_in_a_row > 0 || toneOf(job.status) === "bad";
+  return (
+    <div>
+      <span className="inline-flex items-center gap-1.5">
+        {failed ? (
+          <CircleX className="size-3.5 shrink-0 text-bad" aria-label="Failed" />
+        ) : (
+          <CircleCheck className="size-3.5 shrink-0 text-good" aria-label="Succeeded" />
+        )}
+        <Moment at={job.last_run_at} zone={zoneOf(job.schedule)} />
+      </span>
+      {failed && job.last_error ? (
+        <div className="max-w-64 truncate text-2xs text-bad" title={job.last_error}>
+          {job.last_error}
+        </div>
+      ) : (
+        job.last_duration_ms != null && (
+          <div className="tabular text-2xs text-faint">took {span(job.last_duration_ms)}</div>
+        )
+      )}
+    </div>
+  );
+}
+
+interface ActsProps {
+  job: Job;
+  meta: import("@tanstack/react-table").TableMeta<Job> | undefined;
+}
+
+function Acts({ job, meta }: ActsProps) {
+  const navigate = useNavigate();
+  if (!meta?.may.write) return null;
+  const { act, actAtOnce } = meta;
+  return (
+    <Menu
+      trigger={
+        <Button kind="quiet" size="icon" aria-label={`Actions for ${job.name}`}>
+          <Ellipsis />
+        </Button>
+      }
+    >
+      <Item onSelect={() => actAtOnce(ACTS.run, job)}>
+        <Play /> Run now
+      </Item>
+      {job.paused ? (
+        <Item onSelect={() => actAtOnce(ACTS.resume, job)}>
+          <RotateCw /> Resume
+        </Item>
+      ) : (
+        <Item disabled={!job.enabled} onSelect={() => act(ACTS.pause, [job])}>
+          <Pause /> Pause…
+        </Item>
+      )}
+      <Item onSelect={() => navigate({ to: "/jobs/$id/edit", params: { id: job.id } })}>
+        <Pencil /> Edit
+      </Item>
+      <Divider />
+      {ACTS.switchOn.isFor(job) ? (
+        <Item onSelect={() => actAtOnce(ACTS.switchOn, job)}>
+          <Power /> Switch on
+        </Item>
+      ) : (
+        <Item disabled={!ACTS.switchOff.isFor(job)} onSelect={() => act(ACTS.switchOff, [job])}>
+          <Power /> Switch off…
+        </Item>
+      )}
+      <Item danger onSelect={() => act(ACTS.purge, [job])}>
+        <Trash2 /> Delete…
+      </Item>
+    </Menu>
+  );
+}

@@ -1,0 +1,150 @@
+/** A real daemon with an empty store, an endpoint that does as it is told, and somebody who looks. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, createServer as createSocket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test as base, expect, type Page } from "@playwright/test";
+
+export { expect };
+
+export const ADMIN = { username: "ada", password: "correct horse battery" };
+
+export class House {
+  private constructor(
+    readonly url: string,
+    /** Answers 200; under /fail, whatever is set. */
+    readonly endpoint: string,
+    private readonly answer: { status: number },
+    private readonly daemon: ChildProcess,
+    private readonly server: Server,
+    private readonly directory: string,
+  ) {}
+
+  static async open(): Promise<House> {
+    const binary = process.env.CHRONOS_BIN;
+    if (!binary) throw new Error("CHRONOS_BIN must name the binary; run `make test-dashboard`");
+    const answer = { status: 503 };
+    const server = createServer((request, response) => {
+      request.resume();
+      response.statusCode = request.url?.startsWith("/fail") ? answer.status : 200;
+      response.setHeader("content-type", "application/json");
+      const delay = request.url?.startsWith("/slow") ? 60_000 : 0;
+      setTimeout(() => response.end('{"served":true}'), delay).unref();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const directory = mkdtempSync(join(tmpdir(), "chronos-dashboard-"));
+    const listen = `127.0.0.1:${await freePort()}`;
+    const flags = ["serve", "--listen", listen, "--data-dir", join(directory, "data")];
+    const daemon = spawn(binary, [...flags, "--allow-target", "127.0.0.1"], {
+      cwd: directory,
+      // Nothing of this machine's settings is for it.
+      env: { PATH: process.env.PATH, HOME: directory },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const said: string[] = [];
+    daemon.stderr?.on("data", (text) => said.splice(0, said.length - 20, String(text)));
+    daemon.on("exit", (code) => code && console.error(`the daemon ended with ${code}:\n${said.join("")}`));
+    const house = new House(`http://${listen}`, endpoint, answer, daemon, server, directory);
+    await house.ready();
+    return house;
+  }
+
+  private async ready() {
+    for (let tries = 0; tries < 300; tries += 1) {
+      if (this.daemon.exitCode !== null) throw new Error(`the daemon ended with ${this.daemon.exitCode}`);
+      const answer = await fetch(`${this.url}/readyz`).catch(() => undefined);
+      if (answer?.ok) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error("the daemon does not answer");
+  }
+
+  async close() {
+    const ended = once(this.daemon, "exit");
+    this.daemon.kill("SIGTERM");
+    await ended;
+    this.server.closeAllConnections();
+    this.server.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** What the endpoint answers from now on under /fail. */
+  answerWith(status: number) {
+    this.answer.status = status;
+  }
+
+  async ask<T = Record<string, unknown>>(path: string, body?: unknown, token?: string): Promise<T> {
+    const response = await fetch(this.url + path, {
+      method: body === undefined ? "GET" : "POST",
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  /** The admin's token; makes the admin if there is none. */
+  async admin(): Promise<string> {
+    await this.ask("/auth/signup", ADMIN).catch(() => undefined);
+    return (await this.ask<{ token: string }>("/auth/login", ADMIN)).token;
+  }
+
+  /** Lets somebody in, unless they are already. */
+  async hire(who: typeof ADMIN, role: string) {
+    await this.ask("/users", { ...who, role }, await this.admin()).catch(() => undefined);
+  }
+
+  /** Opens a page as somebody who is logged in. */
+  async enter(page: Page, path: string, who = ADMIN) {
+    if (who === ADMIN) await this.admin();
+    const login = await this.ask("/auth/login", who);
+    await page.goto(`${this.url}/ui/theme.js`);
+    await page.evaluate((text) => localStorage.setItem("chronos.session", text), JSON.stringify(login));
+    await page.goto(`${this.url}/ui${path}`);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const socket = createSocket();
+  socket.listen(0, "127.0.0.1");
+  await once(socket, "listening");
+  const { port } = socket.address() as AddressInfo;
+  socket.close();
+  await once(socket, "close");
+  return port;
+}
+
+/** What a page complained about: refusals of its policy, errors of its scripts. */
+export const test = base.extend<{ complaints: string[] }, { house: House }>({
+  house: [
+    // biome-ignore lint/correctness/noEmptyPattern: the framework reads what is taken from this pattern
+    async ({}, use) => {
+      const house = await House.open();
+      await use(house);
+      await house.close();
+    },
+    { scope: "worker" },
+  ],
+  complaints: [
+    async ({ page }, use) => {
+      const complaints: string[] = [];
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      page.on("console", (message) => {
+        const text = message.text();
+        // A refusal that the page shows is no complaint of its own.
+        if (message.type() === "error" && !text.startsWith("Failed to load resource")) complaints.push(text);
+      });
+      await use(complaints);
+      expect(complaints).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
