@@ -60,7 +60,7 @@ impl Index {
     }
 
     /// Puts jobs in the order in which they are due, at once: much faster than one by one.
-    pub(super) fn set_due(&mut self, due: Vec<Turn>) {
+    pub(super) fn set_due(&mut self, due: &[Turn]) {
         self.due = Due::new(due);
     }
 

@@ -137,7 +137,7 @@ impl State {
             }
             Ok(())
         })?;
-        index.set_due(due);
+        index.set_due(&due);
         index.roll.fill(placed);
         self.each(Table::Live, |_, value| {
             index.put_live(decode::<Execution>(value)?, Home::Own);

@@ -35,9 +35,9 @@ impl<'a> Looks<'a> {
         Places(self.0.each_ref().map(|look| look.from))
     }
 
-    fn found_nothing_below(self, places: Places) {
-        for (look, place) in self.0.into_iter().zip(places.0) {
-            look.found_nothing_below(place);
+    fn found_nothing_below(self, places: &Places) {
+        for (look, place) in self.0.into_iter().zip(&places.0) {
+            look.found_nothing_below(*place);
         }
     }
 }
@@ -67,7 +67,7 @@ fn parts(openings: Openings, crowd_first: bool) -> Vec<Part> {
 }
 
 /// A place in the queue of each rank, by its number.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Places([Place; Rank::COUNT]);
 
 impl Places {
@@ -122,7 +122,7 @@ impl Shared {
             if most == 0 || failed {
                 continue;
             }
-            match self.claim_from(rest, &part.ranks, (worker, terms), most).await {
+            match self.claim_from(&rest, &part.ranks, (worker, terms), most).await {
                 // What was claimed is the worker's, so it must hear of it; it will ask again at once.
                 Err(_) if !claims.is_empty() => failed = true,
                 claimed => {
@@ -137,13 +137,13 @@ impl Shared {
         let hopeless = openings.crowd == 0 && openings.any > 0;
         let asked_for: Vec<Rank> =
             Rank::by_turn().filter(|rank| !hopeless || !rank.is_crowd()).collect();
-        let next = match self.first_time(self.first_ready(rest, &asked_for)).await {
+        let next = match self.first_time(self.first_ready(&rest, &asked_for)).await {
             _ if failed => Some(terms.now),
             Err(_) if !claims.is_empty() => Some(terms.now),
             next => next?,
         };
         let claims = self.with_specs(claims).await?;
-        looks.found_nothing_below(rest);
+        looks.found_nothing_below(&rest);
         asking.answer(next);
         Ok(Claimed { claims, next })
     }
@@ -152,7 +152,7 @@ impl Shared {
     /// where its job stands.
     async fn claim_from(
         &self,
-        from: Places,
+        from: &Places,
         ranks: &[Rank],
         (worker, terms): (&WorkerId, Terms),
         most: usize,
@@ -175,7 +175,7 @@ impl Shared {
 
     /// Asks when an execution of these ranks may begin first, of those at or after these places; and when one
     /// of those before the crowd.
-    fn first_ready(&self, from: Places, ranks: &[Rank]) -> Bound {
+    fn first_ready(&self, from: &Places, ranks: &[Rank]) -> Bound {
         from.bind(self.sql.ready_next.query(), ranks).bind(self.aside())
     }
 
@@ -187,7 +187,7 @@ impl Shared {
     ) -> Outcome<Waited> {
         let from = Looks::begin(&self.horizons).places();
         let ranks: Vec<Rank> = Rank::by_turn().collect();
-        let row = self.first_ready(from, &ranks).fetch_one(&mut *connection).await?;
+        let row = self.first_ready(&from, &ranks).fetch_one(&mut *connection).await?;
         let fields = &mut Fields::of(&row);
         let (any, few) = (fields.maybe_time()?, fields.maybe_time()?);
         let is_due = |first: Option<Timestamp>| first.is_some_and(|first| first <= now);
