@@ -47,7 +47,7 @@ test: postgres chromium dashboard ## Run every test: unit, property, conformance
 # Pictures of every page are left beside the build's other outputs.
 LOOK = CHRONOS_BIN=$(CARGO_TARGET_DIR)/debug/chronos CHRONOS_SHOTS=$(CARGO_TARGET_DIR)/dashboard $(PNPM) --silent e2e
 
-test-dashboard: chromium dashboard ## Try the dashboard out in a browser, against the real daemon
+test-dashboard: postgres chromium dashboard ## Try the dashboard out in a browser, against the real daemon
 	cargo build --locked --package chronos-server
 	$(LOOK)
 

@@ -1,10 +1,11 @@
 import { defineConfig } from "@playwright/test";
+import type { Store } from "./tests/house";
 
 // Debian's Chromium, because the project installs it by itself; as root it has no sandbox.
 const executablePath = process.env.CHRONOS_CHROMIUM ?? "/usr/bin/chromium";
 const args = ["--disable-background-networking", ...(process.getuid?.() === 0 ? ["--no-sandbox"] : [])];
 
-export default defineConfig({
+export default defineConfig<object, { store: Store }>({
   testDir: "tests",
   outputDir: process.env.CHRONOS_SHOTS ? `${process.env.CHRONOS_SHOTS}/results` : "test-results",
   timeout: 60_000,
@@ -18,4 +19,9 @@ export default defineConfig({
     locale: "en-GB",
     trace: "retain-on-failure",
   },
+  projects: [
+    { name: "embedded", use: { store: "embedded" } },
+    // What a page looks like does not depend on where jobs are kept.
+    { name: "postgres", use: { store: "postgres" }, testIgnore: ["**/4-*", "**/5-*"] },
+  ],
 });

@@ -1,7 +1,5 @@
 //! Puts the built dashboard into the binary, if there is one: `make dashboard` builds it.
 
-#![expect(clippy::print_stdout, reason = "that is how a build script talks to cargo")]
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -24,7 +22,7 @@ fn main() -> io::Result<()> {
     for file in &files {
         let Ok(name) = file.strip_prefix(&site) else { continue };
         let name = name.to_string_lossy().replace('\\', "/");
-        let path = file.canonicalize()?;
+        let path = file.canonicalize()?.to_string_lossy().into_owned();
         let _ = writeln!(table, "    File {{ path: {name:?}, bytes: include_bytes!({path:?}) }},");
     }
     table.push_str("]\n");

@@ -38,7 +38,7 @@ test("hostile texts are shown as they are", async ({ page, house }) => {
   );
   await house.ask(`/jobs/${said.id}/run`, {}, token);
 
-  await house.enter(page, "/jobs");
+  await house.enter(page, "/jobs?status=paused");
   for (const { name } of made) await expect(page.getByRole("link", { name, exact: true })).toBeVisible();
   for (const { id, name } of made) {
     await page.goto(`${house.url}/ui/jobs/${id}`);

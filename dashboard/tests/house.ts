@@ -1,16 +1,21 @@
 /** A real daemon with an empty store, an endpoint that does as it is told, and somebody who looks. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createSocket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test as base, expect, type Page } from "@playwright/test";
+import { Postgres } from "./postgres";
 
 export { expect };
 
 export const ADMIN = { username: "ada", password: "correct horse battery" };
+
+/** Where the daemon keeps its jobs. */
+export type Store = "embedded" | "postgres";
 
 export class House {
   private constructor(
@@ -21,9 +26,10 @@ export class House {
     private readonly daemon: ChildProcess,
     private readonly server: Server,
     private readonly directory: string,
+    private readonly postgres: Postgres | undefined,
   ) {}
 
-  static async open(): Promise<House> {
+  static async open(store: Store): Promise<House> {
     const binary = process.env.CHRONOS_BIN;
     if (!binary) throw new Error("CHRONOS_BIN must name the binary; run `make test-dashboard`");
     const answer = { status: 503 };
@@ -40,6 +46,12 @@ export class House {
     const directory = mkdtempSync(join(tmpdir(), "chronos-dashboard-"));
     const listen = `127.0.0.1:${await freePort()}`;
     const flags = ["serve", "--listen", listen, "--data-dir", join(directory, "data")];
+    const postgres = store === "postgres" ? await Postgres.open(await freePort()) : undefined;
+    if (postgres) {
+      const key = join(directory, "secret.key");
+      writeFileSync(key, randomBytes(32).toString("base64"), { mode: 0o600 });
+      flags.push("--database-url", postgres.url, "--secret-key-file", key);
+    }
     const daemon = spawn(binary, [...flags, "--allow-target", "127.0.0.1"], {
       cwd: directory,
       // Nothing of this machine's settings is for it.
@@ -49,7 +61,7 @@ export class House {
     const said: string[] = [];
     daemon.stderr?.on("data", (text) => said.splice(0, said.length - 20, String(text)));
     daemon.on("exit", (code) => code && console.error(`the daemon ended with ${code}:\n${said.join("")}`));
-    const house = new House(`http://${listen}`, endpoint, answer, daemon, server, directory);
+    const house = new House(`http://${listen}`, endpoint, answer, daemon, server, directory, postgres);
     await house.ready();
     return house;
   }
@@ -70,6 +82,7 @@ export class House {
     await ended;
     this.server.closeAllConnections();
     this.server.close();
+    await this.postgres?.close();
     rmSync(this.directory, { recursive: true, force: true });
   }
 
@@ -123,11 +136,11 @@ async function freePort(): Promise<number> {
 }
 
 /** What a page complained about: refusals of its policy, errors of its scripts. */
-export const test = base.extend<{ complaints: string[] }, { house: House }>({
+export const test = base.extend<{ complaints: string[] }, { store: Store; house: House }>({
+  store: ["embedded", { scope: "worker", option: true }],
   house: [
-    // biome-ignore lint/correctness/noEmptyPattern: the framework reads what is taken from this pattern
-    async ({}, use) => {
-      const house = await House.open();
+    async ({ store }, use) => {
+      const house = await House.open(store);
       await use(house);
       await house.close();
     },

@@ -45,14 +45,19 @@ function coarse(seconds: number): string {
   return months < 24 ? `${months} months` : `${Math.round(days / 365.25)} years`;
 }
 
-/** How long something took. */
+/** How long something took, or may take. */
 export function span(ms: number): string {
   if (ms < 1) return "<1 ms";
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 2 : 1))} s`;
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return parts(minutes, "min", seconds % 60, "s");
+  return parts(Math.floor(minutes / 60), "h", minutes % 60, "min");
+}
+
+function parts(most: number, unit: string, rest: number, smaller: string): string {
+  return rest === 0 ? `${most} ${unit}` : `${most} ${unit} ${rest} ${smaller}`;
 }
 
 /** The zone of whoever reads. */
