@@ -2,7 +2,6 @@
 
 use chronos_core::JobSpec;
 use chronos_core::policy::Priority;
-use chronos_core::policy::rank::JOBS_BEFORE_CROWD;
 use chronos_core::store::{Claim, Openings, Taker};
 
 use crate::bench::{Bench, at, once, terms, worker};
@@ -10,7 +9,7 @@ use crate::bench::{Bench, at, once, terms, worker};
 /// So many jobs an owner has who is a crowd.
 const MANY: usize = 300;
 /// So many of them go before the crowd.
-const FEW: usize = JOBS_BEFORE_CROWD as usize;
+const FEW: usize = 64;
 
 /// Many jobs of an owner, all due at 10 s and as urgent as can be.
 async fn make_many(bench: &Bench, owner: &str) {
