@@ -1,24 +1,50 @@
-//! Audit: what the scheduler decided, in the order it decided it.
+//! Audit: what was decided, in the order in which it was decided. Nothing changes it afterwards.
+
+mod kind;
+mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::execution::{CancelCause, SkipReason, Trigger};
 use crate::notice::Kind;
-use crate::{ExecutionId, JobId, PolicyId, Timestamp};
+use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, UserId, WorkerId};
 
-/// One decision about one job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEvent {
     /// Its place in the store's order of decisions, from 1, without gaps.
     pub sequence: u64,
     /// When it was decided.
     pub at: Timestamp,
-    /// The job it is about.
-    pub job: JobId,
+    /// The user who asked for it; nobody where the scheduler decided by itself, or somebody asked who is no
+    /// user.
+    pub by: Option<UserId>,
+    /// Whose the job or the policy is that it is about; empty where it is about neither.
+    pub owner: Arc<str>,
+    /// The job it is about, if it is about one.
+    pub job: Option<JobId>,
+    /// The trace that somebody else began, or that nothing else tells.
+    pub trace: Option<TraceId>,
     /// What was decided.
     pub decision: Decision,
+}
+
+impl AuditEvent {
+    /// The trace that it belongs to, if it is about a run: that of whoever asked for it, else the run's own.
+    #[must_use]
+    pub fn trace_id(&self) -> Option<TraceId> {
+        let own = || match &self.decision {
+            Decision::Fired { execution, .. } => Some((*execution).into()),
+            Decision::Ended { slot, .. } | Decision::Redriven { slot, .. } => {
+                Some(ExecutionId::of(self.job?, *slot, &Trigger::Schedule, 1).into())
+            }
+            _ => None,
+        };
+        self.trace.or_else(own)
+    }
 }
 
 /// What was decided.
@@ -124,6 +150,105 @@ pub enum Decision {
         /// When its next attempt may begin, if it has one.
         next_attempt: Option<Timestamp>,
     },
+    /// A quiet-hours policy was made.
+    PolicyCreated {
+        /// Which.
+        policy: PolicyId,
+        /// What it is called.
+        name: Arc<str>,
+    },
+    /// A quiet-hours policy was edited.
+    PolicyUpdated {
+        /// Which.
+        policy: PolicyId,
+        /// What it is called now.
+        name: Arc<str>,
+        /// Its new version.
+        version: u64,
+    },
+    /// A quiet-hours policy was removed.
+    PolicyDeleted {
+        /// Which.
+        policy: PolicyId,
+        /// What it was called; empty where its record could not be read.
+        name: Arc<str>,
+    },
+    /// A node that started put in order what it found, before it went on.
+    Reconciled(Reconciliation),
+}
+
+/// What a node that starts puts in order before it goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reconciliation {
+    /// The node.
+    pub worker: WorkerId,
+    /// Executions that a node before it, or another one that is dead, had left behind.
+    pub lost: u64,
+    /// Jobs there are.
+    pub jobs: u64,
+    /// Jobs whose slots had come due, and which were planned.
+    pub planned: u64,
+    /// Slots that fired, on time or caught up.
+    pub fired: u64,
+    /// Slots that nobody was there to fire in time, and that did not fire; ranges that only enumerating could
+    /// count are taken for one.
+    pub missed: u64,
+    /// Slots that were skipped for any other reason, counted alike.
+    pub skipped: u64,
+    /// Slots that wait for the end of quiet hours.
+    pub deferred: u64,
+    /// Jobs whose records cannot be read.
+    pub unreadable: u64,
+    /// How long it took.
+    pub took: Duration,
+    /// Whether that was all; what took too long was left to the node's loops.
+    pub complete: bool,
+}
+
+impl Reconciliation {
+    /// That of a node which has found this many runs left behind, and nothing else yet.
+    #[must_use]
+    pub fn begin(worker: WorkerId, lost: u64) -> Self {
+        Self {
+            worker,
+            lost,
+            jobs: 0,
+            planned: 0,
+            fired: 0,
+            missed: 0,
+            skipped: 0,
+            deferred: 0,
+            unreadable: 0,
+            took: Duration::ZERO,
+            complete: true,
+        }
+    }
+}
+
+/// How something came out, at a glance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it should.
+    Success,
+    /// Not as it should.
+    Failure,
+    /// Something was kept from happening, as somebody wants it.
+    Suppressed,
+    /// Neither.
+    Info,
+}
+
+impl Outcome {
+    /// The outcome as it is shown.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Suppressed => "suppressed",
+            Self::Info => "info",
+        }
+    }
 }
 
 /// A run of consecutive slots.
@@ -166,111 +291,4 @@ pub enum EndingKind {
     Cancelled,
     /// The job found nothing to do.
     Skipped,
-}
-
-impl Decision {
-    /// The type of the event, as it is stored and filtered.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Fired { .. } => "schedule.fired",
-            Self::Skipped { reason: SkipReason::Missed, .. } => "schedule.missed",
-            Self::Skipped { .. } | Self::Deferred { .. } => "schedule.skipped",
-            Self::Created => "schedule.created",
-            Self::Updated { .. } => "schedule.updated",
-            Self::Paused { .. } => "schedule.paused",
-            Self::Resumed { .. } | Self::Enabled => "schedule.resumed",
-            Self::PolicyMissing { .. } => "schedule.policy_missing",
-            Self::Redriven { .. } => "execution.redriven",
-            Self::Deleted | Self::Disabled => "schedule.cancelled",
-            Self::Ended { ending, .. } => match ending {
-                EndingKind::Success => "execution.succeeded",
-                EndingKind::Failed => "execution.failed",
-                EndingKind::TimedOut => "execution.timed_out",
-                EndingKind::Stuck => "execution.stuck",
-                EndingKind::Cancelled => "execution.cancelled",
-                EndingKind::Skipped => "execution.skipped",
-            },
-            Self::CancelRequested { .. } => "execution.cancel_requested",
-            Self::Told { .. } => "notice.queued",
-            Self::NoticeEnded { ending: EndingKind::Success, .. } => "notice.sent",
-            Self::NoticeEnded { .. } => "notice.failed",
-        }
-    }
-
-    /// The decision in one sentence.
-    #[must_use]
-    pub fn summary(&self) -> String {
-        match self {
-            Self::Fired { slot, trigger, instead_of, .. } => {
-                let how = match trigger {
-                    Trigger::Schedule => format!("fired for {slot}"),
-                    Trigger::CatchUp => format!("caught up the missed run of {slot}"),
-                    Trigger::Manual { .. } => format!("run by hand at {slot}"),
-                    Trigger::Notice(_) => format!("told of the run of {slot}"),
-                };
-                match instead_of {
-                    None => how,
-                    Some(slots) => format!("{how}, standing for {}", slots.in_words()),
-                }
-            }
-            Self::Skipped { slots, reason: SkipReason::Missed } => {
-                format!("missed {}: nobody was there to fire in time", slots.in_words())
-            }
-            Self::Skipped { slots, reason } => {
-                let why = format!("skipped {}: {}", slots.in_words(), reason.as_str());
-                reason.note().map_or(why.clone(), |note| format!("{why} ({note})"))
-            }
-            Self::Deferred { slot, until } => format!("quiet hours hold {slot} back until {until}"),
-            Self::Created => "created".into(),
-            Self::Updated { version } => format!("updated to version {version}"),
-            Self::Paused { note, resume_at } => {
-                let until = resume_at.map(|at| format!(" until {at}")).unwrap_or_default();
-                let why = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-                format!("paused{until}{why}")
-            }
-            Self::Resumed { by_itself: false } => "resumed".into(),
-            Self::Resumed { by_itself: true } => "resumed by itself".into(),
-            Self::PolicyMissing { policy } => {
-                format!(
-                    "quiet-hours policy {policy} is missing or cannot be read, so nothing is held back"
-                )
-            }
-            Self::Deleted => "deleted".into(),
-            Self::Disabled => "switched off".into(),
-            Self::Enabled => "switched on again".into(),
-            Self::Redriven { slot, .. } => format!("the run of {slot} is tried again by hand"),
-            Self::Ended { slot, ending, next_attempt, .. } => {
-                let ending = format!("{ending:?}").to_lowercase();
-                match next_attempt {
-                    None => format!("the run of {slot} ended: {ending}"),
-                    Some(at) => format!("the run of {slot} ended: {ending}; next attempt at {at}"),
-                }
-            }
-            Self::Told { kind, about, .. } => {
-                format!("{} of execution {about} is to be told", kind.as_str())
-            }
-            Self::NoticeEnded { kind, ending, next_attempt, .. } => {
-                let ending = format!("{ending:?}").to_lowercase();
-                let notice = format!("the notice of {} ended: {ending}", kind.as_str());
-                match next_attempt {
-                    None => notice,
-                    Some(at) => format!("{notice}; next attempt at {at}"),
-                }
-            }
-            Self::CancelRequested { cause, .. } => {
-                format!("asked a run to stop: {}", cause.as_str())
-            }
-        }
-    }
-}
-
-impl Slots {
-    fn in_words(&self) -> String {
-        match self.count {
-            Some(1) => format!("the run of {}", self.first),
-            Some(count) => format!("{count} runs from {} to {}", self.first, self.last),
-            None => format!("all runs from {} to {}", self.first, self.last),
-        }
-    }
 }

@@ -137,6 +137,14 @@ pub enum Error {
         /// What is wrong with it and what is accepted.
         problem: String,
     },
+    /// A field of a subscription cannot be accepted.
+    #[error("{field} of the subscription: {problem}")]
+    Subscription {
+        /// The field that was given.
+        field: &'static str,
+        /// What is wrong with it and what is accepted.
+        problem: String,
+    },
     /// A field of a message target cannot be accepted.
     #[error("{field} is not accepted: {problem}")]
     Message {

@@ -289,6 +289,13 @@ impl Execution {
         self.trace.unwrap_or_else(|| first.into())
     }
 
+    /// The trace that it belongs to, where its job and its slot do not tell it.
+    #[must_use]
+    pub fn told_trace(&self) -> Option<TraceId> {
+        let told = self.trace.is_some() || !self.trigger.is_scheduled();
+        told.then(|| self.trace_id())
+    }
+
     /// The next attempt at the same slot, waiting to be claimed from `run_at` on.
     #[must_use]
     pub fn again(&self, run_at: Timestamp) -> Self {

@@ -87,6 +87,10 @@ id! {
     PolicyId
 }
 id! {
+    /// Identifies a subscription to message events.
+    SubscriptionId
+}
+id! {
     /// Identifies a user for good.
     UserId
 }

@@ -4,12 +4,15 @@
 //! [`mod@crate::plan`], and a store only makes it so. `now` is always an argument, because a store does
 //! not know whose clock decides. One conformance suite, in `chronos-store`, says what each verb means.
 
+mod audit;
 mod compaction;
 mod creation;
 mod error;
 mod events;
 mod find;
+mod journal;
 mod once;
+mod stats;
 mod worker;
 
 use std::sync::Arc;
@@ -17,19 +20,22 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::audit::AuditEvent;
+use crate::audit::{AuditEvent, Reconciliation};
 use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
 use crate::notice::Occasions;
 use crate::plan::{Change, Ending, Plan};
 use crate::policy::{QuietHours, Rank};
-use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, WorkerId};
+use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, UserId, WorkerId};
+pub use audit::{AuditFilter, AuditPage, AuditWalk, group, is_of};
 pub use compaction::{Compacted, CompactionHook, CompactionProgress};
 pub use creation::Creation;
 pub use error::{Error, Observer, Observers};
 pub use events::{EventFilter, EventPage};
 pub use find::{JobCounts, JobFilter, JobPage};
+pub use journal::{JournalEntry, JournalPage};
 pub use once::{Done, Request};
+pub use stats::Stats;
 pub use worker::{Roles, Worker};
 
 /// What a verb gives back.
@@ -167,6 +173,27 @@ pub trait Store: Send + Sync + 'static {
     /// Decisions in the order they were made, from after a given sequence.
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>>;
 
+    /// Decisions that a filter asks for. A page holds at most `limit` of them; it may hold fewer, or none, and
+    /// still say where to go on, because no page takes long, however many decisions there are.
+    async fn find_audit(
+        &self,
+        filter: &AuditFilter,
+        walk: AuditWalk,
+        limit: usize,
+    ) -> Result<AuditPage>;
+
+    /// Files what a node put in order when it started.
+    async fn note_reconciliation(&self, done: Reconciliation, now: Timestamp) -> Result<()>;
+
+    /// The same store, whose verbs say that this user asked for them.
+    fn on_behalf_of(&self, user: UserId) -> Arc<dyn Store>;
+
+    /// What was decided, in the order of its commits, with the executions that came to their end by it, from
+    /// after a cursor: durable entries alone, and none is ever added before the cursor of a page that was
+    /// read. A page holds at most `limit` entries; it may hold fewer and still say that there are more,
+    /// because no page takes long.
+    async fn journal(&self, after: u64, limit: usize) -> Result<JournalPage>;
+
     /// Message events that a filter asks for, in order, from after a cursor: durable ones alone, and none
     /// is ever added before the cursor of a page that was read. A page holds at most `limit` events; it may
     /// hold fewer, or none, and still say where to go on, because no page takes long.
@@ -184,7 +211,7 @@ pub trait Store: Send + Sync + 'static {
     /// newest of all stays, because the next is numbered from it.
     async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize>;
 
-    /// Adds a quiet-hours policy for jobs to refer to. Its name must be free, and there must be room:
+    /// Adds a quiet-hours policy for jobs to refer to, at the time it was made at. Its name must be free, and there must be room:
     /// [`QuietHours::MOST`].
     async fn create_policy(&self, policy: QuietHours) -> Result<()>;
 
@@ -204,7 +231,7 @@ pub trait Store: Send + Sync + 'static {
     async fn policies(&self, after: Option<PolicyId>, limit: usize) -> Result<Vec<QuietHours>>;
 
     /// Removes a policy that no job refers to.
-    async fn delete_policy(&self, policy: PolicyId) -> Result<()>;
+    async fn delete_policy(&self, policy: PolicyId, now: Timestamp) -> Result<()>;
 
     /// Keeps what a running execution wants to find again, replacing what its job kept before.
     async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()>;
@@ -396,19 +423,4 @@ pub struct Reaped {
     pub overdue: Vec<Execution>,
     /// When the next lease or time limit runs out, or the next execution is overdue.
     pub next: Option<Timestamp>,
-}
-
-/// Figures about what is stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Jobs.
-    pub jobs: u64,
-    /// Jobs that are paused.
-    pub paused: u64,
-    /// Executions that wait.
-    pub queued: u64,
-    /// Executions that run.
-    pub running: u64,
-    /// Bytes held, as far as the engine knows.
-    pub bytes: u64,
 }

@@ -92,6 +92,8 @@ pub mod events;
 pub mod handler;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "http")]
+pub mod push;
 pub mod run;
 pub mod service;
 

@@ -1,4 +1,8 @@
-//! The periods of the history's table of contents.
+//! The history: a table of contents of what happened, made from the scheduler's journal.
+//!
+//! Entries of the journal become facts of jobs in hours, facts of hours become those of days, and so on up to
+//! years; what stands out in each becomes a [`Node`]. All of it is kept in an [`Archive`], a directory that can
+//! be deleted and made again.
 //!
 //! History is told in hours, days, ISO weeks, months and years, all in universal time. A
 //! [`Period`] knows its id, its title, its bounds, and which period owns it:
@@ -18,8 +22,26 @@
 //! # Ok::<(), chronos_history::Error>(())
 //! ```
 
+mod archive;
+mod digest;
+mod entry;
 mod error;
+mod facts;
+mod node;
 mod period;
+mod projector;
+mod rollup;
+mod summary;
 
+pub use archive::{Archive, ArchiveError, Cursor, Shelf};
+pub use digest::{Card, Digest, JobDigest};
+pub use entry::{Ended, Entry, Event, reason_of};
 pub use error::Error;
+pub use facts::{
+    Cause, Causes, Endings, Failures, Figures, JobFacts, Sighting, Sketch, Slowest, Spell, Timeline,
+};
+pub use node::{Bullet, Failing, Node, Phase, Slow, Summary};
 pub use period::{Level, Period};
+pub use projector::{ProjectError, Projected, Projector};
+pub use rollup::{RolledUp, RollupJob};
+pub use summary::{Extractive, Summarizer, Unsaid};

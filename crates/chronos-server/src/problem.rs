@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chronos_core::{account, store};
+use chronos_core::{account, store, subscription};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -213,7 +213,7 @@ impl From<Excess> for Problem {
             Of::Payload => field("payload"),
             Of::Concurrent => field("max_concurrent"),
             Of::Queued => field("max_queued"),
-            Of::Jobs => {
+            Of::Jobs | Of::Subscriptions => {
                 // Nobody knows when there will be room.
                 let full = Self::new(StatusCode::TOO_MANY_REQUESTS, problem);
                 Self { kind: format!("{TYPES}quota-used-up").into(), retry_after: None, ..full }
@@ -261,6 +261,22 @@ impl From<store::Error> for Problem {
             }
             Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Error::Corrupt(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, text)
+    }
+}
+
+/// The problem that tells a caller what to do about an error of the subscriptions.
+impl From<subscription::Error> for Problem {
+    fn from(error: subscription::Error) -> Self {
+        use subscription::Error;
+        let text = error.to_string();
+        let status = match error {
+            Error::Store(error) => return error.into(),
+            Error::NoSuchSubscription(_) => StatusCode::NOT_FOUND,
+            Error::NameTaken(_) | Error::TooMany | Error::LeaseLost(_) => StatusCode::CONFLICT,
+            Error::TooManyOfOwner(_) => StatusCode::TOO_MANY_REQUESTS,
+            Error::Conflict { .. } => StatusCode::PRECONDITION_FAILED,
         };
         Self::new(status, text)
     }

@@ -24,6 +24,10 @@ pub struct Quotas {
     pub user_max_jobs: u64,
     /// The same for an admin.
     pub admin_max_jobs: u64,
+    /// Subscriptions to message events that a user may have; 0 for any number.
+    pub user_max_subscriptions: u64,
+    /// The same for an admin.
+    pub admin_max_subscriptions: u64,
     /// Runs of one job of a user's that may be alive at once, waiting or under way; 0 for any number.
     pub user_max_runs_per_job: u32,
     /// The same for an admin.
@@ -41,6 +45,8 @@ impl Default for Quotas {
             admin_min_interval: Duration::from_secs(1),
             user_max_jobs: 10_000,
             admin_max_jobs: 0,
+            user_max_subscriptions: 100,
+            admin_max_subscriptions: 0,
             user_max_runs_per_job: 1_000,
             admin_max_runs_per_job: 0,
             max_payload_bytes: Http::MAX_BODY,
@@ -76,6 +82,8 @@ pub(crate) enum Of {
     Queued,
     /// Jobs, until one goes.
     Jobs,
+    /// Subscriptions, until one goes.
+    Subscriptions,
     /// Requests, for so long.
     Requests(Duration),
 }
@@ -222,6 +230,16 @@ impl Quotas {
             Role::Admin => ("admin_max_jobs", self.admin_max_jobs),
             Role::User | Role::Viewer => ("user_max_jobs", self.user_max_jobs),
         }
+    }
+
+    /// How many subscriptions the caller may have, if there is a bound, and what the quota is called.
+    pub(crate) fn most_subscriptions(&self, caller: &Caller) -> (&'static str, Option<u64>) {
+        let (quota, most) = match caller.role {
+            Role::Admin => ("admin_max_subscriptions", self.admin_max_subscriptions),
+            Role::User | Role::Viewer => ("user_max_subscriptions", self.user_max_subscriptions),
+        };
+        let bounded = most > 0 && !matches!(caller.proof, Proof::Local);
+        (quota, bounded.then_some(most))
     }
 
     fn refusal(&self, caller: &Caller, error: store::Error) -> NotMade {

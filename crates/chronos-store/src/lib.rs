@@ -5,6 +5,7 @@
 //! `PostgresStore`, behind the cargo feature `postgres`, keeps them in a database that the nodes of a
 //! cluster share.
 
+mod audit;
 mod backup;
 mod directory;
 pub mod embedded;

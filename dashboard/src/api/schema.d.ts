@@ -39,6 +39,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what was decided and done, newest first: slots that fired, were skipped or missed, jobs and policies
+         *     made and changed, runs and their ends, and for admins logins and what was done about accounts. Users are
+         *     told what concerns their own jobs, viewers and admins about all of them.
+         */
+        get: operations["get_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/audit": {
         parameters: {
             query?: never;
@@ -396,6 +417,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs/{id}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Says what happened to a job at a time, or will, and why: in one sentence, with the records that say so. A
+         *     time without a part of a second stands for all of that second.
+         */
+        get: operations["get_jobs_by_id_explain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs/{id}/pause": {
         parameters: {
             query?: never;
@@ -599,6 +640,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists subscriptions, in the order in which they were made. */
+        get: operations["get_subscriptions"];
+        put?: never;
+        /**
+         * Creates a subscription: message events are sent to its URL as `CloudEvents`, in order, each until it is
+         *     taken.
+         */
+        post: operations["post_subscriptions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells a subscription, with how far it is behind. */
+        get: operations["get_subscriptions_by_id"];
+        put?: never;
+        post?: never;
+        /** Removes a subscription. What is being sent meanwhile may still arrive. */
+        delete: operations["delete_subscriptions_by_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Changes a subscription: fields that are given take the place of those that it has, null stands for the
+         *     default. What is being sent meanwhile is sent as it was; an event that waits to be tried again is tried at
+         *     once.
+         */
+        patch: operations["patch_subscriptions_by_id"];
+        trace?: never;
+    };
+    "/subscriptions/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pauses a subscription: nothing is sent until it is resumed. */
+        post: operations["post_subscriptions_by_id_pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resumes a subscription: it goes on after the event that was taken last. */
+        post: operations["post_subscriptions_by_id_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users": {
         parameters: {
             query?: never;
@@ -736,6 +855,71 @@ export interface components {
             schedule: components["schemas"]["Schedule"];
             tags: string[];
             target: components["schemas"]["Target"];
+        };
+        /** @description Something that was decided, done or refused. Nothing changes it afterwards. */
+        AuditEvent: {
+            /**
+             * @description The id of the user who did it; `scheduler` where nobody asked for it, `local` where somebody did who is
+             *     no user: whoever is on the daemon's machine, or has not got in yet.
+             * @example scheduler
+             */
+            actor: string;
+            /**
+             * @description Names it; its number only grows within what is told of jobs (`decision-`) and of accounts (`account-`).
+             * @example decision-1042
+             */
+            audit_id: string;
+            /** @description What else is known of it, by its type. */
+            details: Record<string, never>;
+            /** Format: uuid */
+            execution_id?: string | null;
+            /** Format: uuid */
+            job_id?: string | null;
+            /**
+             * Format: uuid
+             * @description The API key that it is about.
+             */
+            key_id?: string | null;
+            /**
+             * @description `success`, `failure`, `suppressed` or `info`.
+             * @example success
+             */
+            outcome: string;
+            /** @description The id of the user whose job or policy it is about. */
+            owner?: string | null;
+            /**
+             * Format: uuid
+             * @description The quiet-hours policy that it is about.
+             */
+            policy_id?: string | null;
+            slots?: components["schemas"]["SlotRange"] | null;
+            /**
+             * @description What was decided, in words.
+             * @example fired for 2026-12-01T09:00:00Z
+             */
+            summary: string;
+            /** Format: date-time */
+            timestamp: string;
+            /**
+             * @description The trace that it belongs to, if it is about a run.
+             * @example 4bf92f3577b34da6a3ce929d0e0e4736
+             */
+            trace_id?: string | null;
+            /**
+             * @description What kind of event it is.
+             * @example schedule.fired
+             */
+            type: string;
+            /**
+             * Format: uuid
+             * @description The user whom it is about.
+             */
+            user_id?: string | null;
+        };
+        /** @description Audit events, newest first. */
+        AuditEventPage: {
+            items: components["schemas"]["AuditEvent"][];
+            next_cursor?: string | null;
         };
         /** @description From when, until when and how often a recurring schedule fires. */
         Bounds: {
@@ -1371,6 +1555,13 @@ export interface components {
              */
             from: string;
         };
+        /** @description The slots before and after a time. */
+        NearestSlots: {
+            /** Format: date-time */
+            after?: string | null;
+            /** Format: date-time */
+            before?: string | null;
+        };
         /**
          * @description An API key to be made.
          * @example {
@@ -1538,6 +1729,64 @@ export interface components {
             timezone?: string | null;
             /** @description When it is quiet in each week. */
             windows?: components["schemas"]["Window"][] | null;
+        };
+        /**
+         * @description A subscription to be made.
+         * @example {
+         *       "filter": {
+         *         "name": "nightly-*",
+         *         "tag": "billing"
+         *       },
+         *       "name": "billing",
+         *       "signing_secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+         *       "url": "https://example.com/events"
+         *     }
+         */
+        NewSubscription: {
+            /**
+             * Format: int64
+             * @description Begins after the event of this sequence, 0 for all that are kept; with what comes next if left out.
+             *     Said once, when the subscription is made.
+             * @example 1042
+             */
+            after?: number | null;
+            filter?: components["schemas"]["SubscriptionFilter"] | null;
+            /** @description Sent as they are; those that the connection or the scheduler sets are refused. */
+            headers?: {
+                [key: string]: components["schemas"]["HeaderValue"];
+            } | null;
+            /**
+             * Format: int32
+             * @description How often an event that is not taken is tried again before the subscription is paused; 15 if left out.
+             */
+            max_retry?: number | null;
+            /** @description What people call it, unlike any other one of yours. */
+            name: string;
+            /**
+             * Format: double
+             * @description The wait before the first of them, which doubles with each; 5 if left out.
+             */
+            retry_base_seconds?: number | null;
+            /**
+             * Format: double
+             * @description The wait never grows past this; 3600 if left out.
+             */
+            retry_max_seconds?: number | null;
+            /**
+             * @description Signs each event as Standard Webhooks has it: `whsec_` and 24 to 64 bytes in base64. Stored encrypted
+             *     and told as `********`, which keeps the one that there is.
+             */
+            signing_secret?: string | null;
+            /**
+             * Format: double
+             * @description How long a request may take in all; 30 if left out.
+             */
+            timeout_seconds?: number | null;
+            /**
+             * @description Where events go, each as the body of a POST.
+             * @example https://example.com/events
+             */
+            url: string;
         };
         /**
          * @description A user to be made.
@@ -1814,6 +2063,52 @@ export interface components {
             /** @enum {string} */
             type: "one_shot";
         };
+        /** @description What happened at a time of a job, or will, and why. */
+        SlotExplanation: {
+            /**
+             * Format: date-time
+             * @description The time that was asked about.
+             */
+            at: string;
+            /** @description What was decided about it, the oldest first. */
+            audit: components["schemas"]["AuditEvent"][];
+            coming?: components["schemas"]["Run"] | null;
+            /** @description What ran, runs, waits or was skipped for it, the first attempt first. */
+            executions: components["schemas"]["Execution"][];
+            /**
+             * @description What happened and why, in a sentence.
+             * @example 2026-12-01T09:00:00Z was skipped: the job was paused
+             */
+            explanation: string;
+            /** Format: uuid */
+            job_id: string;
+            message_event?: components["schemas"]["MessageEvent"] | null;
+            /** @description The slots of today's schedule nearest to it. */
+            nearest: components["schemas"]["NearestSlots"];
+            /**
+             * Format: date-time
+             * @description The slot that is meant by it; null where there is none.
+             */
+            slot?: string | null;
+            /**
+             * @description `fired`, `skipped`, `missed`, `deferred`, `due`, `upcoming`, `will_be_skipped`, `off`, `no_slot`,
+             *     `not_kept` or `no_record`.
+             * @example skipped
+             */
+            verdict: string;
+        };
+        /** @description Consecutive slots. */
+        SlotRange: {
+            /**
+             * Format: int64
+             * @description How many; null where only enumerating them could tell.
+             */
+            count?: number | null;
+            /** Format: date-time */
+            first: string;
+            /** Format: date-time */
+            last: string;
+        };
         /** @description Where an event comes from. */
         Source: {
             /** @example scheduler */
@@ -1823,6 +2118,104 @@ export interface components {
              * @description The job's id.
              */
             connector_id: string;
+        };
+        /** @description A subscription to message events. */
+        Subscription: components["schemas"]["SubscriptionSaid"] & {
+            /** Format: int32 */
+            consecutive_failures: number;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Whose it is. */
+            created_by: string;
+            /**
+             * Format: int64
+             * @description Everything that it asks for was taken, up to the event of this sequence.
+             */
+            cursor: number;
+            /**
+             * Format: int64
+             * @description How many events were taken.
+             */
+            delivered: number;
+            /** @description Secrets that the subscription no longer has, because its events go elsewhere now. */
+            dropped_secrets?: string[];
+            /** Format: date-time */
+            failing_since?: string | null;
+            /** Format: uuid */
+            id: string;
+            lag?: components["schemas"]["SubscriptionLag"] | null;
+            /** Format: date-time */
+            last_delivered_at?: string | null;
+            /** @description Why the next event was not taken, the last time. */
+            last_error?: string | null;
+            /**
+             * Format: date-time
+             * @description When the event that was not taken is tried again.
+             */
+            next_attempt_at?: string | null;
+            /** @description What paused it: `person`, or `failure` of the endpoint. */
+            pause_cause?: string | null;
+            /** Format: date-time */
+            paused_at?: string | null;
+            /**
+             * @description `active`; `failing` while the next event is tried again; `paused` until somebody resumes it.
+             * @example active
+             */
+            status: string;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description Grows with every edit; the `ETag` of the subscription.
+             */
+            version: number;
+        };
+        /** @description Which events are sent: those that meet all of it. */
+        SubscriptionFilter: {
+            /** @description Those of these jobs. */
+            jobs?: string[] | null;
+            /**
+             * @description Those of jobs that had such a name when they fired; `*` stands for any text.
+             * @example nightly-*
+             */
+            name?: string | null;
+            /** @description Those of this user's jobs; yours, unless you are an admin. */
+            owner?: string | null;
+            /** @description Those of jobs that were filed under this when they fired. */
+            tag?: string | null;
+        };
+        /** @description What waits to be delivered. */
+        SubscriptionLag: {
+            /** @description How many events, counted up to 1,000. */
+            events: number;
+            /**
+             * Format: double
+             * @description How long the oldest of them has waited.
+             */
+            seconds: number;
+        };
+        /** @description Subscriptions, in the order in which they were made. */
+        SubscriptionPage: {
+            items: components["schemas"]["Subscription"][];
+            next_cursor?: string | null;
+        };
+        /** @description What a subscription says: the fields of a new one, with everything that was left out. */
+        SubscriptionSaid: {
+            filter: components["schemas"]["SubscriptionFilter"];
+            headers: {
+                [key: string]: components["schemas"]["HeaderValue"];
+            };
+            /** Format: int32 */
+            max_retry: number;
+            name: string;
+            /** Format: double */
+            retry_base_seconds: number;
+            /** Format: double */
+            retry_max_seconds: number;
+            signing_secret?: string | null;
+            /** Format: double */
+            timeout_seconds: number;
+            url: string;
         };
         /** @description What a slot does. */
         Target: (components["schemas"]["HttpTarget"] & {
@@ -2049,6 +2442,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_audit: {
+        parameters: {
+            query?: {
+                /** @description Those about this job. */
+                job?: string;
+                /** @description Those of this type, such as `schedule.fired`, or of this group, such as `schedule`. */
+                kind?: string;
+                /** @description Those that this user asked for. */
+                actor?: string;
+                /** @description Those that belong to this trace. */
+                trace_id?: string;
+                /** @description Those about what is this user's. */
+                owner?: string;
+                /** @description Those made at this time or later. */
+                since?: string;
+                /** @description Those made before this time. */
+                until?: string;
+                /** @description 100 if left out */
+                limit?: number;
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some of the events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEventPage"];
+                };
             };
             /** @description Why not */
             "4XX": {
@@ -2924,6 +3365,40 @@ export interface operations {
             };
         };
     };
+    get_jobs_by_id_explain: {
+        parameters: {
+            query: {
+                /** @description The time that is asked about */
+                at: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What happened */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlotExplanation"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     post_jobs_by_id_pause: {
         parameters: {
             query?: never;
@@ -3449,6 +3924,263 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Preview"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_subscriptions: {
+        parameters: {
+            query?: {
+                /** @description 100 if left out */
+                limit?: number;
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some of the subscriptions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionPage"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_subscriptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSubscription"];
+            };
+        };
+        responses: {
+            /** @description The subscription */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            /** @description The name is taken */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_subscriptions_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_subscriptions_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription is no longer there */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_subscriptions_by_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the subscription as it was read */
+                "If-Match"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description Any fields of a new subscription but `after` */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "filter": {
+                 *         "tag": "billing"
+                 *       }
+                 *     }
+                 */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The subscription */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            /** @description Somebody else changed it meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_subscriptions_by_id_pause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_subscriptions_by_id_resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
                 };
             };
             /** @description Why not */

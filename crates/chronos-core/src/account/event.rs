@@ -78,6 +78,8 @@ pub enum What {
     },
     /// Somebody was not let in.
     LoginRefused,
+    /// The user logged in.
+    LoggedIn,
 }
 
 impl What {
@@ -98,6 +100,20 @@ impl What {
         done
     }
 
+    /// Every type of event there is.
+    pub const KINDS: [&'static str; 10] = [
+        "auth.user_created",
+        "auth.role_changed",
+        "auth.user_disabled",
+        "auth.user_enabled",
+        "auth.password_changed",
+        "auth.user_deleted",
+        "auth.key_created",
+        "auth.key_revoked",
+        "auth.login_refused",
+        "auth.logged_in",
+    ];
+
     /// The type of the event, as it is shown.
     #[must_use]
     pub fn kind(self) -> &'static str {
@@ -111,6 +127,7 @@ impl What {
             Self::KeyCreated { .. } => "auth.key_created",
             Self::KeyRevoked { .. } => "auth.key_revoked",
             Self::LoginRefused => "auth.login_refused",
+            Self::LoggedIn => "auth.logged_in",
         }
     }
 
@@ -129,6 +146,7 @@ impl What {
             Self::KeyCreated { key } => format!("API key {key} made"),
             Self::KeyRevoked { key } => format!("API key {key} revoked"),
             Self::LoginRefused => "a login was refused".into(),
+            Self::LoggedIn => "logged in".into(),
         }
     }
 

@@ -44,7 +44,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A durable memory for accounts. Whatever is acknowledged survives a crash. What changes a user or the
-/// user's keys is told by an event, in the same step.
+/// user's keys, and every login, is told by an event, in the same step.
 #[async_trait]
 pub trait Accounts: Send + Sync + 'static {
     /// Makes a user; the first one is an admin, whatever is asked for.
@@ -71,7 +71,7 @@ pub trait Accounts: Send + Sync + 'static {
 
     /// Begins a session of a user who is there and enabled; ends the oldest one past
     /// [`MAX_SESSIONS`](super::MAX_SESSIONS), and those that have expired.
-    async fn open_session(&self, session: Session, now: Timestamp) -> Result<()>;
+    async fn open_session(&self, session: Session, act: Act) -> Result<()>;
 
     /// The user of a session that has not ended, if the user is enabled.
     async fn user_of_session(

@@ -41,6 +41,8 @@ pub struct Message {
     pub trace: TraceId,
     /// The same for every copy of it, and for nothing else.
     pub dedupe_key: DedupeKey,
+    /// What people called the job.
+    pub job_name: Box<str>,
 }
 
 /// A message in its place among all messages of a store.
@@ -83,6 +85,7 @@ impl Message {
             },
             trace: execution.trace_id(),
             dedupe_key: DedupeKey::of(spec.id, slot, &execution.trigger),
+            job_name: spec.name.clone(),
         }
     }
 

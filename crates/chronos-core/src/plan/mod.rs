@@ -116,6 +116,13 @@ impl Plan {
         self.decisions.iter().any(|decision| matches!(decision, Decision::Resumed { .. }))
     }
 
+    /// The trace of what it fires, where its job and its slot do not tell it.
+    #[must_use]
+    pub fn trace(&self) -> Option<TraceId> {
+        let runs = self.executions.iter().filter(|execution| execution.notice().is_none());
+        runs.into_iter().find_map(Execution::told_trace)
+    }
+
     /// Adds the next plan, which was made from where this one leaves the job.
     fn go_on_with(&mut self, next: Self) {
         let Self { executions, withdrawals, decisions, messages, standing } = next;

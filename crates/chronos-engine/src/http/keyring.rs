@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use chronos_core::JobId;
 use chronos_core::http::Sealed;
 
-/// Which secret of a job it is: one that is put in the place of another cannot be opened.
+/// Which secret of a job, or of a subscription, it is: one that is put in the place of another cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose<'a> {
     /// The value of the header of this name.
@@ -16,6 +16,10 @@ pub enum Purpose<'a> {
     NoticeHeader(&'a str),
     /// What notices are signed with.
     NoticeSigning,
+    /// The value of the header of this name of a subscription, whose id stands in the place of a job's.
+    PushHeader(&'a str),
+    /// What a subscription's events are signed with.
+    PushSigning,
 }
 
 /// Seals secrets, and opens what it sealed.

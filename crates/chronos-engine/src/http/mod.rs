@@ -3,6 +3,7 @@
 mod answer;
 mod keyring;
 mod notice;
+mod push;
 mod request;
 mod resolver;
 mod rooms;
@@ -28,6 +29,8 @@ use crate::handler::{Handler, JobContext};
 use answer::Body;
 pub use keyring::{KeyError, Keyring, Purpose};
 pub(crate) use notice::body as notice_body;
+pub(crate) use push::{Push, Unsent};
+pub(crate) use request::Part;
 use resolver::Resolver;
 pub use rooms::Limits;
 use rooms::{Rooms, host_of};

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use chronos_core::execution::Failure;
 use chronos_core::http::{Value, signing_keys};
-use chronos_core::{Http, Timestamp};
+use chronos_core::{Http, JobId, Timestamp};
 use reqwest::Request;
 use reqwest::header::{
     CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, USER_AGENT,
@@ -12,6 +12,7 @@ use reqwest::header::{
 use tracing::warn;
 
 use super::keyring::{KeyError, Keyring, Purpose};
+use super::push::Push;
 use super::signature;
 use crate::handler::JobContext;
 
@@ -25,14 +26,40 @@ pub(super) fn build(
     keyring: Option<&dyn Keyring>,
     now: Timestamp,
 ) -> Result<Request, Failure> {
-    let secrets = Secrets { context, keyring };
-    let method = http.method().as_str().parse().map_err(unsendable)?;
+    let part = if context.is_notice() { Part::Notice } else { Part::Target };
+    let secrets = Secrets { part, holder: context.job_id(), name: context.job_name(), keyring };
     let mut headers = asked_for(http, &secrets)?;
     describe(&mut headers, context).map_err(unsendable)?;
+    finish(http, headers, &context.idempotency_key(), &secrets, now)
+}
+
+/// A request that no run makes: headers that say what it is about, and what every attempt at it is known by.
+pub(super) fn build_push(
+    push: &Push<'_>,
+    keyring: Option<&dyn Keyring>,
+    now: Timestamp,
+) -> Result<Request, Failure> {
+    let secrets = Secrets { part: push.part, holder: push.holder, name: push.name, keyring };
+    let mut headers = asked_for(push.http, &secrets)?;
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(push.kind));
+    insert(&mut headers, [("idempotency-key", push.id.clone())]).map_err(unsendable)?;
+    insert(&mut headers, push.about.iter().cloned()).map_err(unsendable)?;
+    finish(push.http, headers, &push.id, &secrets, now)
+}
+
+/// The request with these headers, signed if it is to be.
+fn finish(
+    http: &Http,
+    mut headers: HeaderMap,
+    id: &str,
+    secrets: &Secrets<'_>,
+    now: Timestamp,
+) -> Result<Request, Failure> {
+    let method = http.method().as_str().parse().map_err(unsendable)?;
     if let Some(secret) = http.signing() {
         let secret = secrets.open(Purpose::Signing, secret)?;
         let keys = signing_keys(&secret).map_err(unsendable)?;
-        sign(&mut headers, &keys, http, context, now).map_err(unsendable)?;
+        sign(&mut headers, &keys, http, id, now).map_err(unsendable)?;
     }
     let mut request = Request::new(method, http.url().clone());
     *request.headers_mut() = headers;
@@ -47,10 +74,36 @@ fn unsendable(problem: impl Display) -> Failure {
     Failure::permanent(&format!("the request cannot be sent: {problem}"))
 }
 
-/// The way to what a run's request must not show.
+/// The way to what a request must not show.
 struct Secrets<'a> {
-    context: &'a JobContext,
+    part: Part,
+    holder: JobId,
+    name: &'a str,
     keyring: Option<&'a dyn Keyring>,
+}
+
+/// Whose secrets they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Those of a job's target.
+    Target,
+    /// Those of the webhook for notices.
+    Notice,
+    /// Those of a subscription.
+    Subscription,
+}
+
+impl Part {
+    /// What a secret of a request is for, as this part of it.
+    fn purpose(self, purpose: Purpose<'_>) -> Purpose<'_> {
+        match (self, purpose) {
+            (Self::Notice, Purpose::Header(name)) => Purpose::NoticeHeader(name),
+            (Self::Notice, Purpose::Signing) => Purpose::NoticeSigning,
+            (Self::Subscription, Purpose::Header(name)) => Purpose::PushHeader(name),
+            (Self::Subscription, Purpose::Signing) => Purpose::PushSigning,
+            (_, purpose) => purpose,
+        }
+    }
 }
 
 impl Secrets<'_> {
@@ -60,21 +113,18 @@ impl Secrets<'_> {
             Value::Plain(text) => return Ok(text.to_string()),
             Value::Sealed(sealed) => sealed,
         };
-        let purpose = match purpose {
-            Purpose::Header(name) if self.context.is_notice() => Purpose::NoticeHeader(name),
-            Purpose::Signing if self.context.is_notice() => Purpose::NoticeSigning,
-            purpose => purpose,
-        };
+        let purpose = self.part.purpose(purpose);
         let keyring = self.keyring.ok_or(KeyError::NoKey);
-        let opened =
-            keyring.and_then(|keyring| keyring.open(self.context.job_id(), purpose, sealed));
+        let opened = keyring.and_then(|keyring| keyring.open(self.holder, purpose, sealed));
         opened.map_err(|error| {
-            warn!(job = self.context.job_name(), %error, "Secret not opened");
+            warn!(job = self.name, %error, "Secret not opened");
             let what = match purpose {
-                Purpose::Header(name) | Purpose::NoticeHeader(name) => {
+                Purpose::Header(name) | Purpose::NoticeHeader(name) | Purpose::PushHeader(name) => {
                     format!("the secret header {name}")
                 }
-                Purpose::Signing | Purpose::NoticeSigning => "the signing secret".into(),
+                Purpose::Signing | Purpose::NoticeSigning | Purpose::PushSigning => {
+                    "the signing secret".into()
+                }
             };
             // The next attempt may be made by a node that has the key.
             Failure::transient(&format!("{what} cannot be opened: {error}"))
@@ -121,23 +171,23 @@ fn sign(
     headers: &mut HeaderMap,
     keys: &[Vec<u8>],
     http: &Http,
-    context: &JobContext,
+    id: &str,
     now: Timestamp,
 ) -> Result<(), InvalidHeaderValue> {
-    let (id, seconds) = (context.idempotency_key(), now.as_secs());
-    let signatures = keys.iter().map(|key| signature::sign(key, &id, seconds, http.body()));
+    let seconds = now.as_secs();
+    let signatures = keys.iter().map(|key| signature::sign(key, id, seconds, http.body()));
     let signature = signatures.collect::<Vec<_>>().join(" ");
     let about = [
-        ("webhook-id", id),
+        ("webhook-id", id.to_owned()),
         ("webhook-timestamp", seconds.to_string()),
         ("webhook-signature", signature),
     ];
     insert(headers, about)
 }
 
-fn insert<const N: usize>(
+fn insert(
     headers: &mut HeaderMap,
-    about: [(&'static str, String); N],
+    about: impl IntoIterator<Item = (&'static str, String)>,
 ) -> Result<(), InvalidHeaderValue> {
     for (name, value) in about {
         headers.insert(HeaderName::from_static(name), value.try_into()?);

@@ -16,7 +16,7 @@ mod roster;
 mod starter;
 mod telling;
 mod timekeeper;
-mod turn;
+pub(crate) mod turn;
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -30,7 +30,7 @@ pub trait Tick: Send {
 }
 
 /// Turns a loop until it is stopped; a turn is never cut short.
-pub(super) async fn run(
+pub(crate) async fn run(
     mut tick: Box<dyn Tick>,
     clock: Arc<dyn Clock>,
     bell: Arc<Notify>,

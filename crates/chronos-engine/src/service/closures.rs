@@ -52,6 +52,12 @@ impl Closures {
         self.caller.clone()
     }
 
+    /// The same, for what is sent beside jobs.
+    #[cfg(feature = "http")]
+    pub(super) fn pusher(&self) -> Caller {
+        Caller::clone(&self.caller)
+    }
+
     /// What opens the secrets of http targets, once it is set.
     #[cfg(feature = "http")]
     pub(super) fn keyring(&self) -> Option<&Arc<dyn Keyring>> {

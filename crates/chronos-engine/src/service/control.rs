@@ -1,12 +1,14 @@
 //! What may be done to a registered job, and asked about it.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 use chronos_core::plan::{Change, PreviewRun, preview};
 use chronos_core::policy::QuietHours;
 use chronos_core::policy::quiet_hours::{Mode, Window};
 use chronos_core::schedule::Zone;
 use chronos_core::store;
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, UserId};
 
 use super::config::SchedulerError;
 use super::{SchedulerService, chance};
@@ -42,9 +44,27 @@ impl SchedulerService {
         change: Change,
         expected: Option<u64>,
     ) -> store::Result<Job> {
-        let job = self.store.amend_job(job, change, expected, self.clock.now()).await?;
+        self.amend_job_for(None, job, change, expected).await
+    }
+
+    /// The same, as this user asks for it.
+    pub async fn amend_job_for(
+        &self,
+        user: Option<UserId>,
+        job: JobId,
+        change: Change,
+        expected: Option<u64>,
+    ) -> store::Result<Job> {
+        let store = self.store_for(user);
+        let job = store.amend_job(job, change, expected, self.clock.now()).await?;
         self.registry.amended(&job);
         Ok(job)
+    }
+
+    /// The store, which files what it is asked for as asked for by this user.
+    #[must_use]
+    pub fn store_for(&self, user: Option<UserId>) -> Arc<dyn Store> {
+        user.map_or_else(|| self.store.clone(), |user| self.store.on_behalf_of(user))
     }
 
     async fn amend(&self, name: &str, change: Change) -> Result<(), SchedulerError> {

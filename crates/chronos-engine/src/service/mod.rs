@@ -7,14 +7,18 @@ mod jitter;
 mod new_job;
 mod observer;
 mod overlap_guard;
+#[cfg(feature = "http")]
+mod pushing;
+mod reconcile;
 mod registration;
 mod registry;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use chronos_core::audit::Reconciliation;
 use chronos_core::schedule::Zone;
 use chronos_core::store::Store;
 use chronos_core::{JobId, WorkerId};
@@ -79,16 +83,27 @@ pub struct SchedulerService {
     closures: Arc<Closures>,
     observers: Arc<Observers>,
     brake: Arc<Brake>,
+    #[cfg(feature = "http")]
+    subscribed: Option<pushing::Subscribed>,
     shutdown_token: CancellationToken,
     is_running: AtomicBool,
+    /// What was put in order when it started.
+    reconciled: OnceLock<Reconciliation>,
     stage: Mutex<Stage>,
 }
 
 /// How far a scheduler has come; it goes one way only.
 enum Stage {
     Ready,
-    Running(Engine),
+    Running(Running),
     Over,
+}
+
+/// What a start begins and a shutdown ends.
+struct Running {
+    engine: Engine,
+    #[cfg(feature = "http")]
+    pushing: Option<crate::push::Pushing>,
 }
 
 impl fmt::Debug for SchedulerService {
@@ -145,8 +160,11 @@ impl SchedulerService {
             clock,
             observers,
             brake: Arc::default(),
+            #[cfg(feature = "http")]
+            subscribed: None,
             shutdown_token: CancellationToken::new(),
             is_running: AtomicBool::new(false),
+            reconciled: OnceLock::new(),
             stage: Mutex::new(Stage::Ready),
         })
     }
@@ -260,14 +278,21 @@ impl SchedulerService {
             keep_messages: self.config.keep_messages,
             ..EngineConfig::new(worker)
         };
-        *stage = Stage::Running(Engine::start(
+        #[cfg(feature = "http")]
+        let pushing = self.start_pushing(&config);
+        let engine = Engine::start(
             config,
             self.store.clone(),
             self.clock.clone(),
             self.closures.clone(),
             self.observers.clone(),
             self.shutdown_token.clone(),
-        ));
+        );
+        *stage = Stage::Running(Running {
+            engine,
+            #[cfg(feature = "http")]
+            pushing,
+        });
         self.is_running.store(true, Ordering::SeqCst);
         info!(jobs = self.registry.job_count(), "Scheduler started");
         Ok(())
@@ -281,10 +306,10 @@ impl SchedulerService {
     /// interrupted: hand it to `tokio::task::spawn_blocking`, in pieces, and look at the token in
     /// between.
     pub async fn shutdown(&self) -> Result<(), SchedulerError> {
-        let engine = {
+        let running = {
             let mut stage = self.stage.lock().await;
             match std::mem::replace(&mut *stage, Stage::Over) {
-                Stage::Running(engine) => engine,
+                Stage::Running(running) => running,
                 idle @ (Stage::Ready | Stage::Over) => {
                     *stage = idle;
                     return Err(SchedulerError::NotRunning);
@@ -293,7 +318,17 @@ impl SchedulerService {
         };
         info!("Initiating scheduler shutdown");
         let grace = Duration::from_secs(self.config.shutdown_timeout_secs);
-        let aborted = engine.stop(grace).await;
+        #[cfg(feature = "http")]
+        let Running { engine, pushing } = running;
+        #[cfg(not(feature = "http"))]
+        let Running { engine } = running;
+        let pushed = async {
+            #[cfg(feature = "http")]
+            if let Some(pushing) = pushing {
+                pushing.stop(grace).await;
+            }
+        };
+        let (aborted, ()) = tokio::join!(engine.stop(grace), pushed);
         if aborted > 0 {
             warn!(aborted, "Runs did not stop in time");
         }

@@ -51,6 +51,20 @@ impl FromStr for Period {
     }
 }
 
+impl TryFrom<String> for Period {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl From<Period> for String {
+    fn from(period: Period) -> Self {
+        period.to_string()
+    }
+}
+
 /// The numbers in the name of a period, in their order; nothing unless it is spelt as it should be.
 fn numbers(level: Level, name: &str) -> Option<[u32; 4]> {
     // A digit stands where the example has one, everything else is itself.

@@ -11,6 +11,7 @@ use chrono::{
     DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, TimeDelta, Timelike, Utc,
 };
 use chronos_core::Timestamp;
+use serde::{Deserialize, Serialize};
 
 pub use level::Level;
 
@@ -22,7 +23,10 @@ const HOUR: Duration = Duration::from_hours(1);
 /// instant is in exactly one of them. Each but a year has one parent. A week belongs to the month
 /// of its Thursday, as an ISO week belongs to the year of its Thursday; so the weeks of a month
 /// may begin up to three days before it and end up to three days after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// Serialized, it is its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Period {
     level: Level,
     start: Timestamp,
@@ -118,6 +122,14 @@ impl Period {
     #[must_use]
     pub fn is_closed(self, now: Timestamp, min_age: Duration) -> bool {
         self.end() <= now && now.since(self.end()) >= min_age
+    }
+
+    /// Whether it and all that it owns ended at least `min_age` before `now`: the last week of a month may end
+    /// after it.
+    #[must_use]
+    pub fn is_settled(self, now: Timestamp, min_age: Duration) -> bool {
+        let last = self.children().last();
+        self.is_closed(now, min_age) && last.is_none_or(|last| last.is_settled(now, min_age))
     }
 
     fn hour(date: NaiveDate, hour: u32) -> Self {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode, header};
 use chronos_core::account::{
-    Admit, ApiKey, Attempt, NewUser, Role, Scopes, Session, Subject, User, UserChange, UserName,
+    Act, Admit, ApiKey, Attempt, NewUser, Role, Scopes, Session, Subject, User, UserChange,
+    UserName,
 };
 use chronos_core::{KeyId, SessionId, Timestamp, UserId};
 use tracing::{info, warn};
@@ -128,7 +129,7 @@ impl Auth {
         if passwords::is_outdated(&user.password) {
             self.rehash(user.id, password).await?;
         }
-        self.open_session(user).await
+        self.open_session(user, peer).await
     }
 
     async fn rehash(&self, user: UserId, password: String) -> Result<(), Problem> {
@@ -138,7 +139,7 @@ impl Auth {
         Ok(())
     }
 
-    async fn open_session(&self, user: User) -> Result<Tokens, Problem> {
+    async fn open_session(&self, user: User, from: Peer) -> Result<Tokens, Problem> {
         let now = self.now();
         let secret = secret::random()?;
         let session = Session {
@@ -149,7 +150,8 @@ impl Auth {
             expires_at: now.after(SESSION),
         };
         // A user who was disabled or deleted meanwhile is not let in.
-        let opened = self.accounts.open_session(session.clone(), now).await;
+        let act = Act { at: now, by: Some(user.id), from: Some(from.0) };
+        let opened = self.accounts.open_session(session.clone(), act).await;
         opened.map_err(|error| match error {
             chronos_core::account::Error::NoSuchUser(_) => wrong(),
             error => error.into(),
@@ -212,7 +214,7 @@ impl Auth {
         let change = UserChange { password, ..UserChange::default() };
         let user = self.accounts.change_user(user, change, by.at(self.now())).await?;
         info!(user = %user.id, "Password changed");
-        self.open_session(user).await
+        self.open_session(user, by.peer()).await
     }
 
     /// What changes about a user as an admin asks for it.

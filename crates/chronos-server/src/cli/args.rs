@@ -8,6 +8,8 @@ use std::time::Duration;
 use chronos_core::Timestamp;
 use chronos_core::schedule::{Interval, Zone};
 
+use super::wall_clock::WallClock;
+
 /// The most runs that one command shows.
 const MAX_COUNT: usize = 1_000;
 
@@ -21,6 +23,21 @@ pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
         format!(
             "\"{text}\" is not an instant; use RFC 3339 such as 2026-12-01T09:00:00Z \
              or 2026-12-01T10:00:00+01:00"
+        )
+    })
+}
+
+/// An instant, or a date and a time on the clock of whoever types it.
+pub(super) fn moment(text: &str) -> Result<Timestamp, String> {
+    if let Some(instant) = Timestamp::parse(text) {
+        return Ok(instant);
+    }
+    let clock = WallClock::of_the_reader();
+    clock.read(text).ok_or_else(|| {
+        format!(
+            "\"{text}\" is no time; use RFC 3339 such as 2026-12-01T09:00:00Z, or a date and a time of {} \
+             such as '2026-12-01 10:00'",
+            clock.tz.name()
         )
     })
 }

@@ -56,6 +56,12 @@ enum Command {
     QuietHours(client::QuietHours),
     /// Follow what message jobs say
     Events(client::Events),
+    /// List or follow what was decided and done, by whom and when
+    Audit(client::Audit),
+    /// Say what happened to a job at a time, or will, and why
+    Explain(client::Explain),
+    /// Have what message jobs say sent to a URL: list, create, show, edit, pause, resume, delete
+    Subscriptions(client::Subscriptions),
     /// List what failed for good, and try it again
     DeadLetters(client::DeadLetters),
     /// Log in at a daemon, for the commands that follow
@@ -131,6 +137,9 @@ where
         Command::Executions(args) => client::executions(args, now, out),
         Command::QuietHours(args) => client::quiet_hours(args, now, out),
         Command::Events(args) => client::events(args, out),
+        Command::Audit(args) => client::audit(args, out),
+        Command::Explain(args) => client::explain(args, out),
+        Command::Subscriptions(args) => client::subscriptions(args, now, out),
         Command::DeadLetters(args) => client::dead_letters(args, out),
         Command::Login(args) => client::login(&args, out),
         Command::Logout(args) => client::logout(&args, out),

@@ -1,6 +1,6 @@
 //! Instants as people read them: on the wall clock of a zone, as finely as they are.
 
-use chrono::{DateTime, Timelike};
+use chrono::{DateTime, NaiveDateTime, TimeZone, Timelike};
 use chrono_tz::Tz;
 use chronos_core::Timestamp;
 use chronos_core::schedule::Zone;
@@ -29,6 +29,15 @@ impl WallClock {
         });
         let tz = zone.and_then(|zone| zone.trim_start_matches(':').parse().ok());
         Self { tz: tz.unwrap_or(Tz::UTC) }
+    }
+
+    /// The instant at which the clocks show this; the first where they do twice, none where they never do.
+    pub(super) fn read(&self, text: &str) -> Option<Timestamp> {
+        let formats =
+            ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"];
+        let mut read = formats.into_iter();
+        let shown = read.find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())?;
+        self.tz.from_local_datetime(&shown).earliest().map(|at| at.to_utc().into())
     }
 
     fn at(&self, instant: Timestamp) -> DateTime<Tz> {

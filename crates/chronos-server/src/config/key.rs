@@ -127,6 +127,12 @@ keys! {
     "admin_max_jobs" "CHRONOS_ADMIN_MAX_JOBS" "admin-max-jobs" "N" Number:
         "Jobs that an admin may have; 0 for any number",
         "a whole number from 0";
+    "user_max_subscriptions" "CHRONOS_USER_MAX_SUBSCRIPTIONS" "user-max-subscriptions" "N" Number:
+        "Subscriptions to message events that a user may have; 0 for any number",
+        "a whole number from 0";
+    "admin_max_subscriptions" "CHRONOS_ADMIN_MAX_SUBSCRIPTIONS" "admin-max-subscriptions" "N" Number:
+        "Subscriptions to message events that an admin may have; 0 for any number",
+        "a whole number from 0";
     "user_max_runs_per_job" "CHRONOS_USER_MAX_RUNS_PER_JOB" "user-max-runs-per-job" "N" Number:
         "Runs of a user's job that may be alive at once; 0 for any number",
         "a whole number from 0 to 4294967295";

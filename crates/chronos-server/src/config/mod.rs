@@ -92,6 +92,10 @@ pub struct Config {
     pub user_max_jobs: u64,
     /// The same for an admin.
     pub admin_max_jobs: u64,
+    /// Subscriptions that a user may have; 0 for any number.
+    pub user_max_subscriptions: u64,
+    /// The same for an admin.
+    pub admin_max_subscriptions: u64,
     /// Runs of a user's job that may be alive at once; 0 for any number.
     pub user_max_runs_per_job: u32,
     /// The same for an admin.
@@ -201,6 +205,8 @@ impl Config {
             admin_min_interval_secs: quotas.admin_min_interval.as_secs(),
             user_max_jobs: quotas.user_max_jobs,
             admin_max_jobs: quotas.admin_max_jobs,
+            user_max_subscriptions: quotas.user_max_subscriptions,
+            admin_max_subscriptions: quotas.admin_max_subscriptions,
             user_max_runs_per_job: quotas.user_max_runs_per_job,
             admin_max_runs_per_job: quotas.admin_max_runs_per_job,
             max_payload_bytes: quotas.max_payload_bytes,

@@ -18,6 +18,8 @@ impl Config {
             admin_min_interval: Duration::from_secs(self.admin_min_interval_secs),
             user_max_jobs: self.user_max_jobs,
             admin_max_jobs: self.admin_max_jobs,
+            user_max_subscriptions: self.user_max_subscriptions,
+            admin_max_subscriptions: self.admin_max_subscriptions,
             user_max_runs_per_job: self.user_max_runs_per_job,
             admin_max_runs_per_job: self.admin_max_runs_per_job,
             max_payload_bytes: self.max_payload_bytes,

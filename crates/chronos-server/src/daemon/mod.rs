@@ -112,6 +112,9 @@ impl Daemon {
         config.scheduler.reach = config.scheduler.reach.without(own);
         let (scheduler, store) = (config.scheduler.clone(), opened.store.clone());
         let service = SchedulerService::with_store(scheduler, store, opened.clock.clone())?;
+        let (subscriptions, accounts) = (opened.subscriptions.clone(), opened.accounts.clone());
+        let service =
+            service.with_subscriptions(subscriptions, Some(accounts), crate::rest::write_event);
         let keys = store::keys(&config)?.map(Arc::new);
         let service = Arc::new(match keys.clone() {
             Some(keys) => service.with_keyring(keys),
@@ -145,6 +148,7 @@ impl Daemon {
         } else {
             routes::about_itself(&behind)
         };
+        service.reconcile(opened.lost).await;
         service.start().await?;
         if let Some(timekeeper) = timekeeper {
             metrics.watch_clock(timekeeper.skew());
@@ -152,7 +156,9 @@ impl Daemon {
         }
         if let Some(keys) = keys.filter(|keys| keys.are_changing()) {
             let (store, clock) = (opened.store.clone(), opened.clock.clone());
-            tokio::spawn(Resealer { store, clock, keys }.run(closing.clone()));
+            let subscriptions = opened.subscriptions.clone();
+            let resealer = Resealer { store, subscriptions, clock, keys };
+            tokio::spawn(resealer.run(closing.clone()));
         }
         let server = Server::start(bound, routes, &limits)
             .map_err(|error| Error::Listen { address: listen, error })?;

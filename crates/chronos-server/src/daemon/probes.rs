@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use tonic::server::NamedService;
 use tonic_health::ServingStatus;
@@ -16,6 +17,7 @@ use tonic_health::server::HealthReporter;
 use super::gate::{Gate, Phase};
 use crate::auth::{Access, Auth};
 use crate::proto::scheduler_server::SchedulerServer;
+use crate::rest::reconciled;
 
 /// A store that has not answered by then is not ready.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -43,6 +45,9 @@ struct Readiness {
     /// Why no work is taken on, if none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     braked: Option<String>,
+    /// What was put in order when the node started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reconciliation: Option<Map<String, Value>>,
 }
 
 impl Probes {
@@ -100,15 +105,20 @@ impl Probes {
             Phase::Stopping => "stopping",
         };
         let scheduler = if self.service.is_running() { "running" } else { "stopped" };
-        Readiness { status, scheduler, store, braked }
+        let reconciliation = self.service.reconciliation().map(reconciled);
+        Readiness { status, scheduler, store, braked, reconciliation }
     }
 
     /// Whether requests are served: 200 or 503, with what was looked at. What a store says about itself
     /// is for those who may oversee the system.
     pub(super) async fn readyz(self, auth: Arc<Auth>, headers: HeaderMap) -> Response {
         let mut readiness = self.readiness().await;
-        if readiness.store != WELL && !may_oversee(&auth, &headers).await {
-            readiness.store = "unavailable".into();
+        let told = readiness.store != WELL || readiness.reconciliation.is_some();
+        if told && !may_oversee(&auth, &headers).await {
+            readiness.reconciliation = None;
+            if readiness.store != WELL {
+                readiness.store = "unavailable".into();
+            }
         }
         let code =
             if readiness.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

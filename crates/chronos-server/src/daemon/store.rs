@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chronos_core::Store;
 use chronos_core::account::Accounts;
+use chronos_core::subscription::Subscriptions;
 use chronos_engine::run::{Brake, Timekeeper};
 use chronos_engine::{Clock, EmbeddedStore, SharedClock, SystemClock};
 use chronos_store::{PostgresStore, Retention, StoreUrl, Tuning};
@@ -17,9 +18,13 @@ pub(super) struct Opened {
     pub(super) store: Arc<dyn Store>,
     /// The same store, as that which remembers users.
     pub(super) accounts: Arc<dyn Accounts>,
+    /// The same store, as that which remembers who subscribed to message events.
+    pub(super) subscriptions: Arc<dyn Subscriptions>,
     /// The same store where it is this daemon's own, as that which can be copied.
     pub(super) own: Option<Arc<EmbeddedStore>>,
     pub(super) clock: Arc<dyn Clock>,
+    /// Runs that a process before this one left, and that were ended.
+    pub(super) lost: u64,
     /// The same clock where it is shared.
     shared: Option<Arc<SharedClock>>,
 }
@@ -33,8 +38,9 @@ pub(super) async fn open(config: &ServeConfig) -> Result<Opened, Error> {
         info!(schema = database.schema, "Database opened");
         let shared = Arc::new(SharedClock::new(clock));
         let clock = shared.clone();
-        let accounts = store.clone();
-        return Ok(Opened { store, accounts, own: None, clock, shared: Some(shared) });
+        let (accounts, subscriptions) = (store.clone(), store.clone());
+        let shared = Some(shared);
+        return Ok(Opened { store, accounts, subscriptions, own: None, clock, lost: 0, shared });
     }
     let own = Arc::new(open_own(config)?);
     info!(store = %config.store, "Store opened");
@@ -43,8 +49,9 @@ pub(super) async fn open(config: &ServeConfig) -> Result<Opened, Error> {
     if !orphans.is_empty() {
         warn!(runs = orphans.len(), "Runs ended that a process before this one left");
     }
-    let (store, accounts) = (own.clone(), own.clone());
-    Ok(Opened { store, accounts, own: Some(own), clock, shared: None })
+    let (store, accounts, subscriptions) = (own.clone(), own.clone(), own.clone());
+    let lost = orphans.len() as u64;
+    Ok(Opened { store, accounts, subscriptions, own: Some(own), clock, lost, shared: None })
 }
 
 fn open_own(config: &ServeConfig) -> Result<EmbeddedStore, Error> {

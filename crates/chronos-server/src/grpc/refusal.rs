@@ -49,7 +49,7 @@ impl From<Excess> for Status {
             Of::Payload => "spec.target.http.body",
             Of::Concurrent => "spec.overlap_policy.concurrent.max_concurrent",
             Of::Queued => "spec.overlap_policy.queue.max_queued",
-            Of::Jobs | Of::Requests(_) => {
+            Of::Jobs | Of::Subscriptions | Of::Requests(_) => {
                 let details = ErrorDetails::with_quota_failure_violation(quota, &problem);
                 return Self::with_error_details(Code::ResourceExhausted, problem, details);
             }
@@ -119,6 +119,8 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::Notify { .. } => "spec.notify",
         Error::ZeroDuration { field: "max_execution_time" } => "spec.max_execution_time",
         Error::ZeroDuration { .. } => "spec.retry_base",
+        // There are none over gRPC.
+        Error::Subscription { .. } => "subscription",
     }
 }
 

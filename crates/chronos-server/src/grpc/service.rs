@@ -51,7 +51,7 @@ impl Contract for Scheduler {
         let id = self.service.new_job_id();
         let spec = self.defaults().read_message(request.into_inner().spec, (id, None), now)?;
         let spec = JobSpec { owner: caller.owner.clone(), trace, ..spec };
-        let store = self.service.store();
+        let store = self.service.store_for(caller.id());
         self.auth.quotas().make(&caller, store.as_ref(), (spec, None), now).await?;
         self.metrics.job_created();
         let job = store.job(id).await.map_err(status)?;
@@ -66,7 +66,11 @@ impl Contract for Scheduler {
         self.auth.quotas().check(&caller, &asked, Some(&known))?;
         let expected = (expected_version > 0).then_some(expected_version);
         let edit = Change::Edit(Box::new(keeping_phase(asked, &known)));
-        let job = self.service.amend_job(known.id, edit, expected).await.map_err(status)?;
+        let job = self
+            .service
+            .amend_job_for(caller.id(), known.id, edit, expected)
+            .await
+            .map_err(status)?;
         self.changes.tell(job.spec.id);
         let dropped_secrets = secrets::dropped(&known, &job.spec);
         Ok(Response::new(Job { dropped_secrets, ..self.told(&caller, &job).await? }))
@@ -75,7 +79,8 @@ impl Contract for Scheduler {
     async fn delete_job(&self, request: Request<DeleteJobRequest>) -> Answer<DeleteJobResponse> {
         let caller = caller(&request)?;
         let job = self.find(&caller, "job", &request.into_inner().job).await?.spec.id;
-        self.service.store().delete_job(job, self.now()).await.map_err(status)?;
+        let store = self.service.store_for(caller.id());
+        store.delete_job(job, self.now()).await.map_err(status)?;
         self.changes.tell(job);
         Ok(Response::new(DeleteJobResponse {}))
     }
@@ -121,7 +126,8 @@ impl Contract for Scheduler {
             return Err(Status::failed_precondition(why));
         }
         let job = job.spec.id;
-        let run = self.service.store().run_now(job, trace, self.now()).await;
+        let store = self.service.store_for(caller.id());
+        let run = store.run_now(job, trace, self.now()).await;
         let execution = run.map_err(status)?;
         self.service.note_run(&execution).await;
         self.changes.tell(job);
@@ -158,7 +164,7 @@ impl Contract for Scheduler {
     ) -> Answer<Execution> {
         let caller = caller(&request)?;
         let id = self.find_execution(&caller, "id", &request.into_inner().id).await?.id;
-        let store = self.service.store();
+        let store = self.service.store_for(caller.id());
         store.cancel(id, CancelCause::User, self.now()).await.map_err(status)?;
         let execution = store.execution(id).await.map_err(status)?;
         self.changes.tell(execution.job);
@@ -215,7 +221,8 @@ impl Contract for Scheduler {
 impl Scheduler {
     async fn change(&self, caller: &Caller, job: &str, change: Change) -> Answer<Job> {
         let job: JobId = self.find(caller, "job", job).await?.spec.id;
-        let job = self.service.amend_job(job, change, None).await.map_err(status)?;
+        let job =
+            self.service.amend_job_for(caller.id(), job, change, None).await.map_err(status)?;
         self.changes.tell(job.spec.id);
         Ok(Response::new(self.told(caller, &job).await?))
     }

@@ -59,6 +59,11 @@ impl Api {
         self.service.store().as_ref()
     }
 
+    /// The store, which files what it is asked for as asked for by the caller.
+    pub(super) fn store_for(&self, caller: &Caller) -> Arc<dyn Store> {
+        self.service.store_for(caller.id())
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.service.clock().now()
     }
@@ -121,7 +126,8 @@ impl Api {
         asked: Asked,
         now: Timestamp,
     ) -> Result<(JobId, bool), Problem> {
-        let made = self.auth.quotas().make(caller, self.store(), asked, now).await?;
+        let made =
+            self.auth.quotas().make(caller, self.store_for(caller).as_ref(), asked, now).await?;
         Ok(self.count(made))
     }
 
@@ -132,7 +138,11 @@ impl Api {
         asked: Vec<Asked>,
         now: Timestamp,
     ) -> Result<Vec<Result<(JobId, bool), Problem>>, Problem> {
-        let made = self.auth.quotas().make_all(caller, self.store(), asked, now).await?;
+        let made = self
+            .auth
+            .quotas()
+            .make_all(caller, self.store_for(caller).as_ref(), asked, now)
+            .await?;
         Ok(made.into_iter().map(|made| Ok(self.count(made?))).collect())
     }
 
@@ -152,7 +162,7 @@ impl Api {
         expected: Option<u64>,
     ) -> Result<Job, Problem> {
         self.job(caller, id).await?;
-        let job = self.service.amend_job(id, change, expected).await?;
+        let job = self.service.amend_job_for(caller.id(), id, change, expected).await?;
         self.changes.tell(id);
         Ok(job)
     }

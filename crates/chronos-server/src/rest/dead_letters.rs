@@ -193,7 +193,7 @@ async fn asked_for(
 
 async fn again(api: &Api, caller: &Caller, id: ExecutionId) -> Result<Again, Problem> {
     api.execution(caller, id).await?;
-    let execution = api.store().redrive(id, api.now()).await?;
+    let execution = api.store_for(caller).redrive(id, api.now()).await?;
     api.changes.tell(execution.job);
     Ok(Again {
         id: id.to_string(),

@@ -24,7 +24,9 @@ use crate::problem::Problem;
     tags(
         (name = "jobs", description = "What runs, and when"),
         (name = "executions", description = "What ran, and how it ended"),
+        (name = "audit", description = "What was decided and done, by whom and why"),
         (name = "events", description = "What message jobs said"),
+        (name = "subscriptions", description = "Where what message jobs say is sent"),
         (name = "dead letters", description = "What failed for good"),
         (name = "schedules", description = "What a schedule means"),
         (name = "quiet hours", description = "When nothing fires"),

@@ -64,7 +64,7 @@ pub(super) async fn cancel(
     Id(id): Id<ExecutionId>,
 ) -> Result<Response, Problem> {
     api.execution(&caller, id).await?;
-    api.store().cancel(id, CancelCause::User, api.now()).await?;
+    api.store_for(&caller).cancel(id, CancelCause::User, api.now()).await?;
     let execution = api.store().execution(id).await?;
     api.changes.tell(execution.job);
     Ok(json(&Execution::from(&execution)))

@@ -150,7 +150,7 @@ pub(super) async fn delete(
         return cancel(State(api), caller, Id(id)).await;
     }
     api.job(&caller, id).await?;
-    api.store().delete_job(id, api.now()).await?;
+    api.store_for(&caller).delete_job(id, api.now()).await?;
     api.changes.tell(id);
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -245,12 +245,12 @@ pub(super) async fn run(
     api.refuse_loop(&job, asker).await?;
     let trace = asker.trace;
     let Some(request) = key.request(&caller, &body.bytes) else {
-        let execution = api.store().run_now(id, trace, api.now()).await?;
+        let execution = api.store_for(&caller).run_now(id, trace, api.now()).await?;
         api.service.note_run(&execution).await;
         api.changes.tell(id);
         return Ok(made_execution(&execution, false));
     };
-    let done = api.store().run_now_once(id, request, trace, api.now()).await?;
+    let done = api.store_for(&caller).run_now_once(id, request, trace, api.now()).await?;
     api.changes.tell(id);
     let execution = api.store().execution(done.made).await.map_err(|error| match error {
         chronos_core::store::Error::NoSuchExecution(run) => gone(&format!("the run {run}")),
@@ -285,7 +285,7 @@ pub(super) async fn retry(
         let detail = format!("job \"{}\" runs; wait for its end or cancel the run", job.spec.name);
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
-    let execution = api.store().run_now(id, asker.trace, api.now()).await?;
+    let execution = api.store_for(&caller).run_now(id, asker.trace, api.now()).await?;
     api.service.note_run(&execution).await;
     api.changes.tell(id);
     Ok(made_execution(&execution, false))

@@ -11,6 +11,7 @@ mod dead_letters;
 mod document;
 mod events;
 mod executions;
+mod explain;
 mod idempotency;
 mod jobs;
 mod lines;
@@ -22,6 +23,7 @@ mod preview;
 mod query;
 mod quiet_hours;
 mod strict;
+mod subscriptions;
 mod trace;
 mod users;
 mod version;
@@ -38,6 +40,13 @@ use utoipa_axum::routes;
 pub(crate) use api::Api;
 pub(crate) use bulk::MAX_BODY as MAX_BULK_BODY;
 pub use document::openapi;
+pub(crate) use wire::audit::reconciled;
+
+/// A message event as the API tells it, for those it is sent to.
+pub(crate) fn write_event(event: &chronos_core::MessageEvent) -> String {
+    // Numbers and texts are JSON whatever they are.
+    serde_json::to_string(&wire::event::MessageEvent::from(event)).unwrap_or_default()
+}
 
 use crate::auth::authorise;
 use crate::problem::Problem;
@@ -67,6 +76,10 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(preview::compare))
         .routes(routes!(quiet_hours::list, quiet_hours::create))
         .routes(routes!(quiet_hours::get, quiet_hours::change, quiet_hours::delete))
+        .routes(routes!(subscriptions::list, subscriptions::create))
+        .routes(routes!(subscriptions::get, subscriptions::change, subscriptions::delete))
+        .routes(routes!(subscriptions::pause))
+        .routes(routes!(subscriptions::resume))
         .routes(routes!(monitoring::jobs))
         .routes(routes!(monitoring::workers))
         .routes(routes!(document::tell))
@@ -77,6 +90,8 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(auth::password))
         .routes(routes!(auth::me))
         .routes(routes!(audit::list))
+        .routes(routes!(audit::accounts::list))
+        .routes(routes!(explain::explain))
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::revoke))
         .routes(routes!(users::list, users::create))

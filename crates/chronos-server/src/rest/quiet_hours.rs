@@ -64,7 +64,7 @@ pub(super) async fn create(
     let who = (api.service.new_policy_id(), &*caller.owner);
     let policy = body.value.read(who, api.service.default_zone(), api.now());
     let policy = policy.map_err(Problem::invalid)?;
-    api.store().create_policy(policy.clone()).await?;
+    api.store_for(&caller).create_policy(policy.clone()).await?;
     info!(policy = %policy.id, by = %caller.owner, "Quiet-hours policy made");
     Ok(made(answer(&policy), &format!("/quiet-hours/{}", policy.id), false))
 }
@@ -109,7 +109,7 @@ pub(super) async fn change(
     }
     // Whoever changed it since it was read here is not to be undone.
     let expected = expected.or(Some(before.version));
-    let edited = api.store().edit_policy(edit, expected, api.now()).await?;
+    let edited = api.store_for(&caller).edit_policy(edit, expected, api.now()).await?;
     info!(policy = %id, by = %caller.owner, version = edited.version, "Quiet-hours policy changed");
     Ok(answer(&edited))
 }
@@ -129,7 +129,7 @@ pub(super) async fn delete(
 ) -> Result<Response, Problem> {
     let policy = api.policy(id).await?;
     check_owner(&caller, &policy)?;
-    match api.store().delete_policy(id).await {
+    match api.store_for(&caller).delete_policy(id, api.now()).await {
         Ok(()) => {
             info!(policy = %id, by = %caller.owner, "Quiet-hours policy removed");
             Ok(StatusCode::NO_CONTENT.into_response())

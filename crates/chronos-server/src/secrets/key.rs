@@ -150,6 +150,8 @@ fn bound_to(job: JobId, purpose: Purpose<'_>) -> Vec<u8> {
         Purpose::Signing => "signing".into(),
         Purpose::NoticeHeader(name) => format!("notice header {}", name.to_ascii_lowercase()),
         Purpose::NoticeSigning => "notice signing".into(),
+        Purpose::PushHeader(name) => format!("push header {}", name.to_ascii_lowercase()),
+        Purpose::PushSigning => "push signing".into(),
     };
     format!("chronos {VERSION} {job} {purpose}").into_bytes()
 }
@@ -189,6 +191,7 @@ mod tests {
             (JOB, Purpose::Header("X")),
             (JOB, Purpose::Signing),
             (JOB, Purpose::NoticeHeader("Authorization")),
+            (JOB, Purpose::PushHeader("Authorization")),
         ] {
             assert_eq!(key.open(job, purpose, &sealed), Err(KeyError::Damaged));
         }

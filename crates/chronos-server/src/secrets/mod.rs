@@ -7,7 +7,7 @@ mod reseal;
 
 use chronos_core::http::{Header, Http, Sealed};
 use chronos_core::job::Target;
-use chronos_core::{Error, JobId, JobSpec};
+use chronos_core::{Error, JobId, JobSpec, SubscriptionId};
 use chronos_engine::http::{KeyError, Keyring, Purpose};
 
 pub(crate) use header::{HeaderValue, SecretText, told};
@@ -36,6 +36,8 @@ pub(crate) enum Part {
     Target,
     /// Where notices about it go.
     Webhook,
+    /// Where a subscription's events go; its id stands in the place of a job's.
+    Subscription,
 }
 
 impl<'a> Safe<'a> {
@@ -47,6 +49,16 @@ impl<'a> Safe<'a> {
         before: Option<&'a JobSpec>,
     ) -> Self {
         Self { keyring, job, part, before: before.and_then(|spec| http_of(part, spec)) }
+    }
+
+    /// The safe of a subscription, whose events go here until now, if it is there.
+    pub(crate) fn of_subscription(
+        keyring: Option<&'a dyn Keyring>,
+        id: SubscriptionId,
+        before: Option<&'a Http>,
+    ) -> Self {
+        let job = JobId::from_bytes(*id.as_bytes());
+        Self { keyring, job, part: Part::Subscription, before }
     }
 
     /// The request with one more header. A secret that the mask stands for stays, unless the request
@@ -101,6 +113,8 @@ impl<'a> Safe<'a> {
         let purpose = match (self.part, purpose) {
             (Part::Webhook, Purpose::Header(name)) => Purpose::NoticeHeader(name),
             (Part::Webhook, Purpose::Signing) => Purpose::NoticeSigning,
+            (Part::Subscription, Purpose::Header(name)) => Purpose::PushHeader(name),
+            (Part::Subscription, Purpose::Signing) => Purpose::PushSigning,
             (_, purpose) => purpose,
         };
         let keyring = self.keyring.ok_or(KeyError::NoKey);
@@ -131,7 +145,9 @@ fn nothing_to_keep(field: &'static str, name: &str) -> Error {
 fn http_of(part: Part, spec: &JobSpec) -> Option<&Http> {
     match (part, &spec.target) {
         (Part::Target, Target::Http(http)) => Some(http),
-        (Part::Target, Target::Handler { .. } | Target::Message(_)) => None,
+        (Part::Target, Target::Handler { .. } | Target::Message(_)) | (Part::Subscription, _) => {
+            None
+        }
         (Part::Webhook, _) => spec.notify.as_ref()?.webhook.as_ref(),
     }
 }
@@ -146,13 +162,17 @@ pub(crate) fn dropped(before: &JobSpec, after: &JobSpec) -> Vec<String> {
 }
 
 fn dropped_of(part: Part, before: &JobSpec, after: &JobSpec) -> Vec<String> {
-    let Some(before) = http_of(part, before) else {
+    match (http_of(part, before), http_of(part, after)) {
+        (Some(before), Some(after)) => dropped_on_the_way(before, after),
+        _ => Vec::new(),
+    }
+}
+
+/// The secrets that a request lost because it goes elsewhere now.
+pub(crate) fn dropped_on_the_way(before: &Http, after: &Http) -> Vec<String> {
+    if after.url().origin() == before.url().origin() {
         return Vec::new();
-    };
-    let after = http_of(part, after).filter(|after| after.url().origin() != before.url().origin());
-    let Some(after) = after else {
-        return Vec::new();
-    };
+    }
     let is_kept = |lost: &Header| {
         after.headers().iter().any(|header| header.name().eq_ignore_ascii_case(lost.name()))
     };

@@ -10,7 +10,8 @@ use chronos_core::http::{Http, Sealed};
 use chronos_core::job::Target;
 use chronos_core::plan::Change;
 use chronos_core::store::{self, Store};
-use chronos_core::{Job, JobSpec};
+use chronos_core::subscription::{self, Subscriptions};
+use chronos_core::{Job, JobId, JobSpec, Subscription};
 use chronos_engine::Clock;
 use chronos_engine::http::{KeyError, Purpose};
 use tokio_util::sync::CancellationToken;
@@ -23,21 +24,22 @@ const PAGE: usize = 200;
 /// How long after a failure, or a change by somebody else, it is tried again.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Seals every job's secrets with the key that seals now.
+/// Seals every secret of jobs and subscriptions with the key that seals now.
 pub(crate) struct Resealer {
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) subscriptions: Arc<dyn Subscriptions>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) keys: Arc<Keys>,
 }
 
-/// What one look at all jobs came to.
+/// What one look at all jobs and subscriptions came to.
 #[derive(Debug, Default)]
 struct Pass {
-    /// Jobs whose secrets were sealed anew.
+    /// Those whose secrets were sealed anew.
     resealed: usize,
-    /// Jobs with a secret that no key here opens.
+    /// Those with a secret that no key here opens.
     unopened: usize,
-    /// Jobs that somebody else changed meanwhile.
+    /// Those that somebody else changed meanwhile.
     again: usize,
 }
 
@@ -77,6 +79,7 @@ impl Resealer {
         loop {
             let jobs = self.store.jobs(after, PAGE).await?;
             let Some(last) = jobs.last() else {
+                self.pass_subscriptions(&mut pass).await?;
                 return Ok(pass);
             };
             after = Some(last.spec.id);
@@ -84,6 +87,47 @@ impl Resealer {
                 self.reseal(job, &mut pass).await?;
             }
         }
+    }
+
+    async fn pass_subscriptions(&self, pass: &mut Pass) -> store::Result<()> {
+        let mut after = None;
+        loop {
+            let found = self.subscriptions.subscriptions(None, after, PAGE).await;
+            let found = found.map_err(reason)?;
+            let Some(last) = found.last() else {
+                return Ok(());
+            };
+            after = Some(last.id);
+            for subscription in found {
+                self.reseal_subscription(subscription, pass).await?;
+            }
+        }
+    }
+
+    async fn reseal_subscription(&self, it: Subscription, pass: &mut Pass) -> store::Result<()> {
+        let (id, version) = (it.id, it.version);
+        let holder = JobId::from_bytes(*id.as_bytes());
+        let endpoint = it.endpoint.clone().resealed(|name, sealed: &Sealed| {
+            self.keys.reseal(holder, name.map_or(Purpose::PushSigning, Purpose::PushHeader), sealed)
+        });
+        let endpoint = match endpoint {
+            Ok((_, false)) => return Ok(()),
+            Ok((endpoint, true)) => endpoint,
+            Err(error) => {
+                warn!(subscription = %id, %error, "Secret not opened");
+                pass.unopened += 1;
+                return Ok(());
+            }
+        };
+        let edit = Subscription { endpoint, ..it };
+        let now = self.clock.now();
+        match self.subscriptions.edit_subscription(edit, Some(version), now).await {
+            Ok(_) => pass.resealed += 1,
+            Err(subscription::Error::Conflict { .. }) => pass.again += 1,
+            Err(subscription::Error::NoSuchSubscription(_)) => {}
+            Err(error) => return Err(reason(error)),
+        }
+        Ok(())
     }
 
     async fn reseal(&self, job: &Job, pass: &mut Pass) -> store::Result<()> {
@@ -105,6 +149,14 @@ impl Resealer {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+}
+
+/// What the store says; it has nothing else to refuse here.
+fn reason(error: subscription::Error) -> store::Error {
+    match error {
+        subscription::Error::Store(error) => error,
+        other => store::Error::Unavailable(other.to_string()),
     }
 }
 

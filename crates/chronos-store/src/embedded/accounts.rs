@@ -83,8 +83,8 @@ impl Accounts for EmbeddedStore {
         self.account_step(act.at, |step| step.delete_user(user, act)).await
     }
 
-    async fn open_session(&self, session: Session, now: Timestamp) -> Result<()> {
-        self.account_step(now, |step| step.open_session(&session)).await
+    async fn open_session(&self, session: Session, act: Act) -> Result<()> {
+        self.account_step(act.at, |step| step.open_session(&session, act)).await
     }
 
     async fn user_of_session(
@@ -312,7 +312,7 @@ impl Step<'_> {
         if another { Ok(()) } else { Err(Error::LastAdmin) }
     }
 
-    fn open_session(&mut self, session: &Session) -> Result<()> {
+    fn open_session(&mut self, session: &Session, act: Act) -> Result<()> {
         let user = self.state.enabled_user(session.user)?;
         let user = user.ok_or(Error::NoSuchUser(session.user))?;
         let mut known = self.state.sessions_of(user.id)?;
@@ -327,7 +327,8 @@ impl Step<'_> {
         for id in ended {
             self.delete(&Key::Session(user.id, id));
         }
-        Ok(self.put(&Key::Session(user.id, session.id), session)?)
+        self.put(&Key::Session(user.id, session.id), session)?;
+        self.file_account_events(act, Some(&user), &[What::LoggedIn])
     }
 
     /// The session with its next token; `None` if it ends because another token was shown.

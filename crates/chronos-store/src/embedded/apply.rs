@@ -51,8 +51,9 @@ impl Step<'_> {
                 self.put_past(execution)?;
             }
         }
+        let trace = plan.trace();
         for decision in &plan.decisions {
-            self.decide(job, decision.clone());
+            self.decide(job, trace.filter(|_| decision.execution().is_some()), decision.clone())?;
         }
         for message in &plan.messages {
             self.emit(message)?;
@@ -76,7 +77,7 @@ impl Step<'_> {
         for id in telling.instead_of {
             self.skip(id, &SkipReason::Superseded)?;
         }
-        self.decide(telling.notice.job, telling.decision);
+        self.decide(telling.notice.job, None, telling.decision)?;
         self.put_live(telling.notice)
     }
 
@@ -93,8 +94,8 @@ impl Step<'_> {
         if asked_to_stop(execution) {
             return Ok(());
         }
-        let (job, execution) = (execution.job, execution.id);
-        self.decide(job, Decision::CancelRequested { execution, cause });
+        let (job, trace, execution) = (execution.job, execution.trace_id(), execution.id);
+        self.decide(job, Some(trace), Decision::CancelRequested { execution, cause })?;
         self.cancel(execution, cause)
     }
 

@@ -132,7 +132,7 @@ impl Step<'_> {
         let concluded = concluded.ok_or(Error::LeaseLost(id))?;
         let job = concluded.ended.job;
         self.put_past(&concluded.ended)?;
-        self.decide(job, concluded.decision);
+        self.decide(job, concluded.ended.told_trace(), concluded.decision)?;
         if let Some(again) = concluded.again {
             self.put_live(again)?;
         }

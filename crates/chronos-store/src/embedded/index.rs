@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use chronos_core::policy::QuietHours;
-use chronos_core::{Execution, ExecutionId, JobId, PolicyId, Timestamp};
+use chronos_core::{
+    Execution, ExecutionId, JobId, PolicyId, Subscription, SubscriptionId, Timestamp,
+};
 use smallvec::SmallVec;
 
 use super::desk::{Desk, Desks, File, Home};
@@ -28,6 +30,7 @@ pub(super) struct Index {
     overdue: Overdue,
     desks: Desks,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
+    pub(super) subscriptions: BTreeMap<SubscriptionId, Subscription>,
     pub(super) jobs: u64,
     pub(super) roll: Roll,
     running: u64,

@@ -45,7 +45,8 @@ impl Step<'_> {
         }
         let record = StandingRecord { place, standing: &job.standing, live: None::<&Execution> };
         self.put(&Key::Standing(job.spec.id), &record)?;
-        self.decide(job.spec.id, Decision::Created);
+        self.belongs_to(job.spec.id, &job.spec.owner);
+        self.decide(job.spec.id, job.spec.trace, Decision::Created)?;
         self.state.index.jobs += 1;
         self.state.index.roll.put(&job, place.due);
         Ok(job)
@@ -106,6 +107,7 @@ impl Step<'_> {
     pub(super) fn delete_job(&mut self, id: JobId) -> Result<()> {
         let file = self.open(id)?;
         let (spec, place) = (file.job.spec.clone(), file.place);
+        self.belongs_to(id, &spec.owner);
         self.state.index.move_due(place.turn(id), None);
         self.state.index.roll.remove(&spec);
         self.state.index.jobs -= 1;
@@ -130,7 +132,7 @@ impl Step<'_> {
             self.drop_oldest(id, place.volumes, u32::MAX)?;
             self.delete(&Key::Tag(id));
         }
-        self.decide(id, Decision::Deleted);
+        self.decide(id, None, Decision::Deleted)?;
         Ok(())
     }
 

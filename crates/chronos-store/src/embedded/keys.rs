@@ -1,6 +1,8 @@
 //! Keys of the embedded store: typed, and encoded so that bytes sort as the values do.
 
-use chronos_core::{ExecutionId, JobId, KeyId, PolicyId, SessionId, Timestamp, UserId};
+use chronos_core::{
+    ExecutionId, JobId, KeyId, PolicyId, SessionId, SubscriptionId, Timestamp, UserId,
+};
 
 use super::volumes::Volume;
 use crate::kv;
@@ -52,6 +54,10 @@ pub(super) enum Key<'a> {
     AccountEvent(u64),
     /// A message event, by its sequence.
     Message(u64),
+    /// What may be in a chapter of the decisions.
+    Digest(u64),
+    /// A subscription to message events.
+    Subscription(SubscriptionId),
 }
 
 impl Key<'_> {
@@ -85,10 +91,14 @@ impl Key<'_> {
                 // The rest of it is the job's tag.
                 bytes.extend_from_slice(&execution.as_bytes()[..HEAD]);
             }
-            Self::Audit(sequence) | Self::AccountEvent(sequence) | Self::Message(sequence) => {
+            Self::Audit(sequence)
+            | Self::AccountEvent(sequence)
+            | Self::Message(sequence)
+            | Self::Digest(sequence) => {
                 bytes.extend_from_slice(&sequence.to_be_bytes());
             }
             Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
+            Self::Subscription(id) => bytes.extend_from_slice(id.as_bytes()),
             Self::Volume(volume) => bytes.extend_from_slice(&volume.to_bytes()),
             Self::Request(request) => bytes.extend_from_slice(request),
             Self::RequestAge(at, id) | Self::Attempt(at, id) => {
@@ -134,6 +144,8 @@ impl Key<'_> {
             Self::Attempt(..) => Table::Attempt,
             Self::AccountEvent(_) => Table::AccountEvent,
             Self::Message(_) => Table::Message,
+            Self::Digest(_) => Table::Digest,
+            Self::Subscription(_) => Table::Subscription,
         }
     }
 }
@@ -167,6 +179,8 @@ pub(super) enum Table {
     Attempt,
     AccountEvent,
     Message,
+    Digest,
+    Subscription,
 }
 
 impl Table {
@@ -302,6 +316,7 @@ mod tests {
                 (Key::Audit(m), Key::Audit(n)),
                 (Key::AccountEvent(m), Key::AccountEvent(n)),
                 (Key::Message(m), Key::Message(n)),
+                (Key::Digest(m), Key::Digest(n)),
                 (Key::Spec(job_a), Key::Audit(n)),
                 (Key::RequestAge(at_m, a), Key::RequestAge(at_n, b)),
                 (Key::Attempt(at_m, a), Key::Attempt(at_n, b)),

@@ -33,7 +33,7 @@ impl State {
         after: u64,
         limit: usize,
     ) -> Result<EventPage> {
-        let last = self.outlet.readable();
+        let last = self.outlet.readable().message;
         let mut page = EventPage { events: Vec::new(), cursor: after, more: false };
         if after >= last || limit == 0 {
             return Ok(EventPage { more: after < last, ..page });
@@ -90,5 +90,60 @@ impl Step<'_> {
             self.delete(&Key::Message(*sequence));
         }
         Ok(old.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chronos_core::message::DedupeKey;
+    use chronos_core::{ExecutionId, JobId, Timestamp, TraceId};
+    use serde::{Deserialize, Serialize};
+
+    use super::super::record::encode;
+    use super::*;
+
+    /// A message as it was written before it told the name of its job.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Nameless {
+        id: ExecutionId,
+        job: JobId,
+        actor: Box<str>,
+        tags: Box<[Box<str>]>,
+        slot: Timestamp,
+        occurred_at: Timestamp,
+        text: Option<Box<str>>,
+        structured: Option<Box<str>>,
+        timezone: Box<str>,
+        trace: TraceId,
+        dedupe_key: DedupeKey,
+    }
+
+    fn nameless() -> Nameless {
+        Nameless {
+            id: ExecutionId::from_bytes([1; 16]),
+            job: JobId::from_bytes([2; 16]),
+            actor: "ada".into(),
+            tags: ["red".into()].into(),
+            slot: Timestamp::from_secs(1),
+            occurred_at: Timestamp::from_secs(2),
+            text: Some("hello".into()),
+            structured: None,
+            timezone: "UTC".into(),
+            trace: TraceId::from_bytes([3; 16]),
+            dedupe_key: DedupeKey::from_bytes([4; 32]),
+        }
+    }
+
+    #[test]
+    fn messages_from_before_they_told_the_name_of_their_job_are_read() {
+        let event: MessageEvent = decode(&encode(&(7_u64, nameless())).unwrap()).unwrap();
+        assert_eq!((event.sequence, &*event.message.actor), (7, "ada"));
+        assert_eq!(&*event.message.job_name, "");
+        let message = Message { job_name: "report".into(), ..event.message };
+        let named: MessageEvent = decode(&encode(&(7_u64, &message)).unwrap()).unwrap();
+        assert_eq!(named.message, message);
+        // And by programs from before, for as long as a cluster has both.
+        let before: (u64, Nameless) = decode(&encode(&(7_u64, &message)).unwrap()).unwrap();
+        assert_eq!(before, (7, nameless()));
     }
 }

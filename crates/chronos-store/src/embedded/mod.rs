@@ -13,6 +13,7 @@ mod find;
 mod gate;
 mod index;
 mod jobs;
+mod journal;
 mod keys;
 mod messages;
 mod outlet;
@@ -26,21 +27,23 @@ mod retention;
 mod roll;
 mod state;
 mod step;
+mod subscriptions;
 mod syncer;
 mod volumes;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chronos_core::store::{Error, Result, Worker};
-use chronos_core::{Execution, Timestamp, WorkerId};
+use chronos_core::{Execution, Timestamp, UserId, WorkerId};
 
 use crate::kv::{Kv, MemoryKv};
 use gate::Gate;
 use keys::Key;
-use outlet::Outlet;
+use outlet::{Outlet, Reach};
 pub use retention::Retention;
 use state::State;
 use step::{Step, Stepped};
@@ -52,6 +55,13 @@ const ORPHANS_PER_STEP: usize = 256;
 
 /// A store inside the process, over an engine of one's choice.
 pub struct EmbeddedStore {
+    shelf: Arc<Shelf>,
+    /// The user who asks for its steps.
+    by: Option<UserId>,
+}
+
+/// What every handle to the store shares.
+pub struct Shelf {
     /// The state's engine, for what takes long and must not hold up the verbs.
     kv: Arc<dyn Kv>,
     /// Before the state: one step at a time, and threads that do not sleep through another's.
@@ -88,13 +98,14 @@ impl EmbeddedStore {
         let outlet = Arc::new(Outlet::default());
         let state = State::open(kv.clone(), retention, volumes, outlet.clone())?;
         let syncer = Syncer::start(&kv, &outlet)?;
-        if outlet.committed() > 0 && kv.sync().is_ok() {
+        if outlet.committed() != Reach::default() && kv.sync().is_ok() {
             // What a process before this one had no time to sync is durable from here on.
             outlet.let_out(outlet.committed());
         }
         let (state, failed) = (Mutex::new(state), AtomicBool::new(false));
         let (gate, workers) = (Gate::default(), Mutex::default());
-        Ok(Self { kv, gate, state, outlet, syncer, failed, workers })
+        let shelf = Arc::new(Shelf { kv, gate, state, outlet, syncer, failed, workers });
+        Ok(Self { shelf, by: None })
     }
 
     pub(crate) fn kv(&self) -> &dyn Kv {
@@ -106,7 +117,8 @@ impl EmbeddedStore {
         Self::open(MemoryKv::new(), retention)
     }
 
-    /// Ends every running execution as lost and queues what follows; gives back what it ended.
+    /// Ends every running execution as lost and queues what follows; gives back what it ended. Nobody holds a
+    /// subscription any more.
     ///
     /// For whoever alone has the store and has handed out nothing of it yet: then every lease in it is
     /// that of a process that is gone, and need not be waited out.
@@ -117,6 +129,7 @@ impl EmbeddedStore {
             let more = ended.len() == ORPHANS_PER_STEP;
             orphans.extend(ended);
             if !more {
+                self.release_subscriptions().await?;
                 return Ok(orphans);
             }
         }
@@ -179,18 +192,26 @@ impl EmbeddedStore {
         verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
     ) -> Result<(T, Option<Ticket>)> {
         let mut state = self.lock();
-        let Stepped { value, wakes, wrote, emitted } = state.step(now, verb)?;
-        if emitted {
-            self.outlet.commit(state.message);
+        let Stepped { value, wakes, wrote } = state.step((now, self.by), verb)?;
+        if wrote {
+            self.outlet.commit(state.reach());
         }
         let syncer = self.syncer.as_ref().filter(|_| wrote);
         let ticket = syncer.map(Syncer::committed);
         drop(state);
         wakes.iter().for_each(|wake| self.outlet.call(wake));
-        if emitted && self.syncer.is_none() {
+        if wrote && self.syncer.is_none() {
             self.outlet.let_out(self.outlet.committed());
         }
         Ok((value, ticket))
+    }
+}
+
+impl Deref for EmbeddedStore {
+    type Target = Shelf;
+
+    fn deref(&self) -> &Shelf {
+        &self.shelf
     }
 }
 

@@ -1,4 +1,5 @@
-//! The outlet: message events can be read once they are durable, and whoever waits for them is told then.
+//! The outlet: message events and decisions can be read on from a cursor once they are durable, and whoever
+//! waits for messages is told then.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -7,11 +8,33 @@ use chronos_core::store::{Wake, WakeHook};
 
 #[derive(Default)]
 pub(super) struct Outlet {
-    /// The newest message event that was committed.
-    committed: AtomicU64,
-    /// The newest one that can be read: everything up to it is durable.
-    readable: AtomicU64,
+    /// The newest that was committed.
+    committed: Newest,
+    /// The newest that can be read: everything up to it is durable.
+    readable: Newest,
     hooks: RwLock<Vec<WakeHook>>,
+}
+
+#[derive(Default)]
+struct Newest {
+    message: AtomicU64,
+    decision: AtomicU64,
+}
+
+/// The sequences of the newest message event and of the newest decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reach {
+    pub(super) message: u64,
+    pub(super) decision: u64,
+}
+
+impl Newest {
+    fn reach(&self) -> Reach {
+        Reach {
+            message: self.message.load(Ordering::SeqCst),
+            decision: self.decision.load(Ordering::SeqCst),
+        }
+    }
 }
 
 impl Outlet {
@@ -25,23 +48,25 @@ impl Outlet {
         }
     }
 
-    /// Notes the newest message event that is committed. Called under the store's lock.
-    pub(super) fn commit(&self, newest: u64) {
-        self.committed.store(newest, Ordering::SeqCst);
+    /// Notes the newest that is committed. Called under the store's lock.
+    pub(super) fn commit(&self, newest: Reach) {
+        self.committed.message.store(newest.message, Ordering::SeqCst);
+        self.committed.decision.store(newest.decision, Ordering::SeqCst);
     }
 
-    /// The newest message event that is committed; a sync that begins later makes it durable.
-    pub(super) fn committed(&self) -> u64 {
-        self.committed.load(Ordering::SeqCst)
+    /// The newest that is committed; a sync that begins later makes it durable.
+    pub(super) fn committed(&self) -> Reach {
+        self.committed.reach()
     }
 
-    pub(super) fn readable(&self) -> u64 {
-        self.readable.load(Ordering::SeqCst)
+    pub(super) fn readable(&self) -> Reach {
+        self.readable.reach()
     }
 
-    /// Lets message events be read up to this one, which is durable.
-    pub(super) fn let_out(&self, newest: u64) {
-        if self.readable.fetch_max(newest, Ordering::SeqCst) < newest {
+    /// Lets everything be read up to the newest that is durable.
+    pub(super) fn let_out(&self, newest: Reach) {
+        self.readable.decision.fetch_max(newest.decision, Ordering::SeqCst);
+        if self.readable.message.fetch_max(newest.message, Ordering::SeqCst) < newest.message {
             self.call(Wake::Message);
         }
     }

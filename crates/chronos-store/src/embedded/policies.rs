@@ -1,7 +1,9 @@
 //! The verbs about quiet-hours policies: few and small, so all of them are held in memory.
 
 use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::Arc;
 
+use chronos_core::audit::Decision;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Observer, Observers, Result};
 use chronos_core::{JobSpec, PolicyId};
@@ -50,6 +52,9 @@ impl Step<'_> {
         if self.state.exists(&Key::Policy(policy.id))? {
             return Err(Error::PolicyNameTaken(policy.name.into()));
         }
+        let (id, name) = (policy.id, Arc::from(&*policy.name));
+        let created = Decision::PolicyCreated { policy: id, name };
+        self.note(Arc::from(&*policy.owner), None, None, created);
         self.put_policy(policy)
     }
 
@@ -68,6 +73,9 @@ impl Step<'_> {
         self.check_policy_name(&edit)?;
         let edited = before.edited(edit, self.now);
         self.put_policy(edited.clone())?;
+        let (policy, name) = (edited.id, Arc::from(&*edited.name));
+        let updated = Decision::PolicyUpdated { policy, name, version: edited.version };
+        self.note(Arc::from(&*edited.owner), None, None, updated);
         Ok(edited)
     }
 
@@ -93,8 +101,12 @@ impl Step<'_> {
         if let Some(observers) = self.state.observers(policy)? {
             return Err(Error::PolicyInUse(Box::new(observers)));
         }
-        self.state.index.policies.remove(&policy);
+        let removed = self.state.index.policies.remove(&policy);
         self.delete(&Key::Policy(policy));
+        let (owner, name) =
+            removed.as_ref().map_or(("", ""), |removed| (&removed.owner, &removed.name));
+        let deleted = Decision::PolicyDeleted { policy, name: name.into() };
+        self.note(owner.into(), None, None, deleted);
         Ok(())
     }
 }

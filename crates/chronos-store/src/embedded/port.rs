@@ -1,20 +1,21 @@
 //! The port as the embedded store answers it: each verb a step, or a read.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use chronos_core::audit::AuditEvent;
+use chronos_core::audit::{AuditEvent, Decision, Reconciliation};
 use chronos_core::execution::CancelCause;
 use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Creation, Done, EventFilter, EventPage, Finish, Fired,
-    Hold, JobCounts, JobFilter, JobPage, Openings, Reaped, Renewal, Request, Result, Stats, Store,
-    Taker, Terms, WakeHook, Worker,
+    AuditFilter, AuditPage, AuditWalk, Claimed, Compacted, CompactionHook, Creation, Done,
+    EventFilter, EventPage, Finish, Fired, Hold, JobCounts, JobFilter, JobPage, JournalPage,
+    Openings, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
-    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
+    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, UserId, WorkerId,
 };
 
 use super::keys::Key;
@@ -178,6 +179,32 @@ impl Store for EmbeddedStore {
         self.read(|state| audit::after(state.kv.as_ref(), after, limit))
     }
 
+    async fn find_audit(
+        &self,
+        filter: &AuditFilter,
+        walk: AuditWalk,
+        limit: usize,
+    ) -> Result<AuditPage> {
+        audit::find(self.kv.as_ref(), filter, walk, limit)
+    }
+
+    async fn note_reconciliation(&self, done: Reconciliation, now: Timestamp) -> Result<()> {
+        let decision = Decision::Reconciled(done);
+        self.step(now, |step| {
+            step.note(Arc::from(""), None, None, decision);
+            Ok(())
+        })
+        .await
+    }
+
+    fn on_behalf_of(&self, user: UserId) -> Arc<dyn Store> {
+        Arc::new(Self { shelf: self.shelf.clone(), by: Some(user) })
+    }
+
+    async fn journal(&self, after: u64, limit: usize) -> Result<JournalPage> {
+        self.read_journal(after, limit)
+    }
+
     async fn message_events(
         &self,
         filter: &EventFilter,
@@ -188,7 +215,7 @@ impl Store for EmbeddedStore {
     }
 
     async fn newest_message(&self) -> Result<u64> {
-        Ok(self.outlet.readable())
+        Ok(self.outlet.readable().message)
     }
 
     async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize> {
@@ -196,7 +223,7 @@ impl Store for EmbeddedStore {
     }
 
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {
-        self.step(Timestamp::EPOCH, |step| step.create_policy(policy)).await
+        self.step(policy.created_at, |step| step.create_policy(policy)).await
     }
 
     async fn edit_policy(
@@ -216,8 +243,8 @@ impl Store for EmbeddedStore {
         self.read(|state| Ok(state.policies(after, limit)))
     }
 
-    async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
-        self.step(Timestamp::EPOCH, |step| step.delete_policy(policy)).await
+    async fn delete_policy(&self, policy: PolicyId, now: Timestamp) -> Result<()> {
+        self.step(now, |step| step.delete_policy(policy)).await
     }
 
     async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {

@@ -11,7 +11,7 @@ use super::volumes::Volume;
 
 /// The encoding; a change to a stored type adds one and, once there was a release, keeps reading the
 /// older.
-const VERSION: u8 = 6;
+const VERSION: u8 = 7;
 
 thread_local! {
     /// Where records are written first, so that each is allocated once, in its final size.
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(decode::<u64>(&bytes), Ok(42));
         let mut newer = bytes.to_vec();
         newer[0] = VERSION + 1;
-        assert!(decode::<u64>(&newer).unwrap_err().to_string().contains("version 7"));
+        assert!(decode::<u64>(&newer).unwrap_err().to_string().contains("version 8"));
         assert!(decode::<u64>(&bytes[..1]).is_err());
         assert!(decode::<u64>(&[]).is_err());
     }

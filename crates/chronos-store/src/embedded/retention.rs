@@ -34,4 +34,4 @@ impl Retention {
 
 /// Decisions that gather before those that are to go are looked for: half of what goes in one step, so
 /// that none are left behind.
-const GATHERED_EVENTS: u64 = 32;
+pub(super) const GATHERED_EVENTS: u64 = 32;

@@ -7,7 +7,7 @@ use chronos_core::execution::Token;
 use chronos_core::notice::Occasions;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Result};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec};
+use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Subscription};
 use serde::de::DeserializeOwned;
 
 use super::Retention;
@@ -16,11 +16,12 @@ use super::desk::{File, Home};
 use super::index::Index;
 use super::keys::{Key, Table, execution_in, job_in, volume_in};
 use super::messages;
-use super::outlet::Outlet;
+use super::outlet::{Outlet, Reach};
 use super::record::{StandingRecord, decode, decode_head};
 use super::roll::{Card, Roll, SpecHead};
 use super::step::readable;
 use super::volumes::Volumes;
+use crate::audit::Digest;
 use crate::kv::{self, Kv, Order};
 
 pub(super) struct State {
@@ -32,6 +33,8 @@ pub(super) struct State {
     pub(super) token: Token,
     /// The sequence of the newest decision.
     pub(super) sequence: u64,
+    /// What is in the newest chapter of the decisions so far.
+    pub(super) digest: Digest,
     /// The sequence of the newest message event.
     pub(super) message: u64,
     /// Which message events can be read.
@@ -94,6 +97,7 @@ impl State {
             volumes,
             token: Token(0),
             sequence: 0,
+            digest: Digest::default(),
             message: 0,
             outlet,
             last_sizes: (0, 0),
@@ -106,6 +110,11 @@ impl State {
         };
         state.refresh()?;
         Ok(state)
+    }
+
+    /// The newest message event and the newest decision.
+    pub(super) fn reach(&self) -> Reach {
+        Reach { message: self.message, decision: self.sequence }
     }
 
     /// Rebuilds the index from the records if it may not match them.
@@ -150,6 +159,13 @@ impl State {
             }
             Ok(())
         })?;
+        self.each(Table::Subscription, |_, value| {
+            // One that cannot be read delivers nothing, and says why when it is asked for.
+            if let Ok(subscription) = decode::<Subscription>(value) {
+                index.subscriptions.insert(subscription.id, subscription);
+            }
+            Ok(())
+        })?;
         let mut volumes = Vec::new();
         self.each(Table::Volume, |key, value| {
             let filling = decode(value)?;
@@ -159,8 +175,9 @@ impl State {
         self.volumes.reload(volumes);
         self.token = Token(self.read(&Key::Token)?.unwrap_or(0));
         self.sequence = audit::newest(self.kv.as_ref())?;
+        self.digest = audit::unfinished(self.kv.as_ref(), self.sequence)?;
         self.message = messages::newest(self.kv.as_ref())?;
-        self.outlet.commit(self.message);
+        self.outlet.commit(self.reach());
         self.has_users = self.any_user()?;
         self.index = index;
         self.forgotten_until = None;

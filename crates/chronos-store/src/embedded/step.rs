@@ -1,9 +1,11 @@
 //! A step: the writes of one verb, gathered and committed together or not at all.
 
+use std::sync::Arc;
+
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::Token;
 use chronos_core::store::{Error, Result, Wake};
-use chronos_core::{Execution, ExecutionId, JobId, Timestamp};
+use chronos_core::{Execution, ExecutionId, JobId, Timestamp, TraceId, UserId};
 use serde::Serialize;
 
 use super::apply::Taking;
@@ -11,15 +13,21 @@ use super::audit;
 use super::desk::{File, Home};
 use super::keys::Key;
 use super::record::{StandingRecord, encode};
+use super::retention::GATHERED_EVENTS;
 use super::state::{State, engine};
 use super::volumes::Volume;
+use crate::audit::{SIZE, chapter_of};
 use crate::kv::Batch;
 
 pub(super) struct Step<'a> {
     pub(super) state: &'a mut State,
     pub(super) now: Timestamp,
+    /// The user who asked for it.
+    by: Option<UserId>,
     batch: Batch,
     events: Vec<AuditEvent>,
+    /// Whose the job is that was decided about last.
+    owner: Option<(JobId, Arc<str>)>,
     /// Jobs whose desks this step has changed, in the order it met them. The desks hold the changes
     /// until the commit, because the engine does not see the batch before.
     changed: Vec<JobId>,
@@ -40,8 +48,6 @@ pub(super) struct Stepped<T> {
     pub(super) wakes: Wakes,
     /// Whether there is something to make durable.
     pub(super) wrote: bool,
-    /// Whether messages were emitted.
-    pub(super) emitted: bool,
 }
 
 /// Tells a record that cannot be read, which is its job's trouble, from an engine that fails, which is
@@ -74,19 +80,21 @@ impl State {
     /// rebuilt before the next one.
     pub(super) fn step<T>(
         &mut self,
-        now: Timestamp,
+        (now, by): (Timestamp, Option<UserId>),
         verb: impl FnOnce(&mut Step<'_>) -> Result<T>,
     ) -> Result<Stepped<T>> {
         self.refresh()?;
         self.index.clear_desks();
         let before = (self.index.next_due(), self.index.next_ready());
         let sizes = self.last_sizes;
-        let (token, message) = (self.token, self.message);
+        let token = self.token;
         let mut step = Step {
             state: self,
             now,
+            by,
             batch: Batch { changes: Vec::with_capacity(sizes.0) },
             events: Vec::with_capacity(sizes.1),
+            owner: None,
             changed: Vec::new(),
             filed: Vec::new(),
             volumes: Vec::new(),
@@ -98,9 +106,8 @@ impl State {
         step.wake_for_earlier(before);
         let changed = step.changes_something();
         let outcome = outcome.and_then(|value| {
-            let emitted = step.state.message != message;
             let (wakes, wrote) = step.commit()?;
-            Ok(Stepped { value, wakes, wrote, emitted })
+            Ok(Stepped { value, wakes, wrote })
         });
         if let Err(error) = &outcome {
             self.stale = changed || matches!(error, Error::Unavailable(_));
@@ -165,11 +172,24 @@ impl Step<'_> {
         let Some(first) = self.events.first() else {
             return Ok(());
         };
-        self.batch.put(Key::Audit(first.sequence).encode(), encode(&self.events)?);
-        let newest = self.state.sequence;
-        if let Some(expired) = self.state.retention.expired_events(first.sequence, newest) {
+        self.batch.put(Key::Audit(first.sequence).encode(), crate::audit::encode(&self.events)?);
+        for event in &self.events {
+            self.state.digest.add(event);
+            if event.sequence % SIZE == 0 {
+                let digest = std::mem::take(&mut self.state.digest).to_bytes();
+                self.batch.put(Key::Digest(chapter_of(event.sequence)).encode(), digest);
+            }
+        }
+        let (first, newest) = (first.sequence, self.state.sequence);
+        if let Some(expired) = self.state.retention.expired_events(first, newest) {
             for key in audit::expired(self.state.kv.as_ref(), expired)? {
                 self.batch.delete(key);
+            }
+            // A chapter of which nothing is left needs no digest. It may have ended a few steps ago, in
+            // which it was not worth a look.
+            let before = expired.saturating_sub(newest - first + 1 + GATHERED_EVENTS);
+            for chapter in before / SIZE..expired / SIZE {
+                self.delete(&Key::Digest(chapter));
             }
         }
         Ok(())
@@ -199,10 +219,47 @@ impl Step<'_> {
         self.wakes.cancel = true;
     }
 
-    pub(super) fn decide(&mut self, job: JobId, decision: Decision) {
+    /// Files a decision about a job, as a part of this trace if somebody else began it.
+    pub(super) fn decide(
+        &mut self,
+        job: JobId,
+        trace: Option<TraceId>,
+        decision: Decision,
+    ) -> Result<()> {
+        let owner = self.owner_of(job)?;
+        self.note(owner, Some(job), trace, decision);
+        Ok(())
+    }
+
+    /// Files a decision about what is this owner's.
+    pub(super) fn note(
+        &mut self,
+        owner: Arc<str>,
+        job: Option<JobId>,
+        trace: Option<TraceId>,
+        decision: Decision,
+    ) {
         self.state.sequence += 1;
-        let sequence = self.state.sequence;
-        self.events.push(AuditEvent { sequence, at: self.now, job, decision });
+        let (sequence, at) = (self.state.sequence, self.now);
+        let by = self.by.filter(|_| decision.is_asked_for());
+        self.events.push(AuditEvent { sequence, at, by, owner, job, trace, decision });
+    }
+
+    /// Says whose the job is, for as long as the step decides about it.
+    pub(super) fn belongs_to(&mut self, job: JobId, owner: &str) -> Arc<str> {
+        let last = self.owner.take().map(|(_, last)| last).filter(|last| **last == *owner);
+        let owner = last.unwrap_or_else(|| owner.into());
+        self.owner = Some((job, owner.clone()));
+        owner
+    }
+
+    /// Whose the job is; nobody's if it is gone or cannot be read.
+    fn owner_of(&mut self, job: JobId) -> Result<Arc<str>> {
+        if let Some((_, owner)) = self.owner.as_ref().filter(|(last, _)| *last == job) {
+            return Ok(owner.clone());
+        }
+        let spec = readable(self.open(job).map(|file| file.job.spec.clone()))?;
+        Ok(self.belongs_to(job, spec.as_ref().map_or("", |spec| &spec.owner)))
     }
 
     pub(super) fn next_token(&mut self) -> Token {

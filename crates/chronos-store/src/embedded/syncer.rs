@@ -116,10 +116,10 @@ impl Shared {
                 Work::Sync => {
                     // Whatever is committed by now is covered, also for those who have not asked yet.
                     let covered = Ticket(self.committed.load(Ordering::SeqCst));
-                    let emitted = self.outlet.committed();
+                    let newest = self.outlet.committed();
                     let synced = self.kv.sync();
                     if synced.is_ok() {
-                        self.outlet.let_out(emitted);
+                        self.outlet.let_out(newest);
                     }
                     self.answer(covered, &synced);
                 }

@@ -70,8 +70,8 @@ impl Accounts for PostgresStore {
         self.shared.delete_user(user, act).await
     }
 
-    async fn open_session(&self, session: Session, now: Timestamp) -> Result<()> {
-        self.shared.open_session(&session, now).await
+    async fn open_session(&self, session: Session, act: Act) -> Result<()> {
+        self.shared.open_session(&session, act).await
     }
 
     async fn user_of_session(
@@ -258,19 +258,20 @@ impl Shared {
         })?
     }
 
-    async fn open_session(&self, opened: &Session, now: Timestamp) -> Result<()> {
-        step!(self, now, |session, _step| {
+    async fn open_session(&self, opened: &Session, act: Act) -> Result<()> {
+        step!(self, act.at, |session, _step| {
             self.take_turns(session, USERS).await?;
             let user = self.read_user(session, opened.user).await?;
-            if user.is_none_or(|user| user.disabled) {
+            let Some(known) = user.filter(|user| !user.disabled) else {
                 refuse!(Error::NoSuchUser(opened.user));
-            }
+            };
             let user = opened.user.uuid();
-            let query = self.sql.sessions_trim.query().bind(user).bind(time(now));
+            let query = self.sql.sessions_trim.query().bind(user).bind(time(act.at));
             query.bind(limit(MAX_SESSIONS - 1)).execute(&mut **session).await?;
             let query = self.sql.session_put.query().bind(user).bind(opened.id.uuid());
             let query = query.bind(opened.digest.expose().to_vec()).bind(time(opened.opened_at));
             query.bind(time(opened.expires_at)).execute(&mut **session).await?;
+            self.file_account_events(session, act, Some(&known), &[What::LoggedIn]).await?;
             Ok(Ok(()))
         })?
     }

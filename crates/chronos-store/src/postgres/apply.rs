@@ -43,8 +43,9 @@ impl Step {
                 self.put_past(execution.clone(), false);
             }
         }
+        let trace = plan.trace();
         for decision in &plan.decisions {
-            self.decide(job, decision.clone());
+            self.decide(job, trace.filter(|_| decision.execution().is_some()), decision.clone());
         }
         self.messages.extend_from_slice(&plan.messages);
         if plan.leads_on() {
@@ -65,7 +66,7 @@ impl Step {
         for id in telling.instead_of {
             self.skip(id, &SkipReason::Superseded);
         }
-        self.decide(telling.notice.job, telling.decision);
+        self.decide(telling.notice.job, None, telling.decision);
         self.put_live(telling.notice)
     }
 
@@ -82,8 +83,8 @@ impl Step {
         if asked_to_stop(execution) {
             return Ok(());
         }
-        let (job, execution) = (execution.job, execution.id);
-        self.decide(job, Decision::CancelRequested { execution, cause });
+        let (job, trace, execution) = (execution.job, execution.trace_id(), execution.id);
+        self.decide(job, Some(trace), Decision::CancelRequested { execution, cause });
         self.cancel(execution, cause)
     }
 
@@ -190,7 +191,7 @@ impl Step {
         let concluded = concluded.ok_or(Error::LeaseLost(id))?;
         let dead_letter = concluded.dead_letter && concluded.standing.is_some();
         self.put_past(concluded.ended.clone(), dead_letter);
-        self.decide(job, concluded.decision);
+        self.decide(job, concluded.ended.told_trace(), concluded.decision);
         if let Some(again) = concluded.again {
             self.put_live(again)?;
         }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use chronos_core::account::Act;
 use chronos_core::execution::{CancelCause, Report, State};
 use chronos_core::plan::Ending;
 use chronos_core::store::{Claim, Error, Hold, Reaped, Renewal, Result, Terms};
@@ -202,13 +203,8 @@ impl Shared {
         Ok(found)
     }
 
-    pub(super) async fn cancel(
-        &self,
-        id: ExecutionId,
-        cause: CancelCause,
-        now: Timestamp,
-    ) -> Result<()> {
-        step!(self, now, |session, step| {
+    pub(super) async fn cancel(&self, id: ExecutionId, cause: CancelCause, act: Act) -> Result<()> {
+        step!(self, act, |session, step| {
             self.lock_of(session, step, vec![id.uuid()]).await?;
             let Some(execution) = step.live(id).cloned() else {
                 let query = self.sql.execution_locate.query().bind(id.uuid()).bind(tag(id.tag()));

@@ -1,5 +1,6 @@
 //! The ends of runs: most lead to nothing else, and are written by what this node remembers of them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_core::audit::Decision;
@@ -8,7 +9,7 @@ use chronos_core::job::{Standing, Status, Tally};
 use chronos_core::notice::Occasions;
 use chronos_core::plan::{self, Ending, Live};
 use chronos_core::store::{Error, Finish, Result};
-use chronos_core::{Execution, Job, Timestamp};
+use chronos_core::{Execution, Job, JobSpec, Timestamp};
 use sqlx::PgConnection;
 
 use super::columns::EndColumns;
@@ -27,6 +28,7 @@ pub(super) struct PlainEnd {
     pub(super) tally: Tally,
     pub(super) rest: Status,
     pub(super) ended: Execution,
+    spec: Arc<JobSpec>,
     decision: Decision,
 }
 
@@ -60,7 +62,7 @@ impl PlainEnd {
         }
         let rest = Status::at_rest(job.spec.schedule.is_one_shot(), &job.standing);
         let (ended, decision) = (concluded.ended, concluded.decision);
-        Some(Self { row, tally: job.standing.tally, rest, ended, decision })
+        Some(Self { row, tally: job.standing.tally, rest, ended, spec: job.spec, decision })
     }
 }
 
@@ -106,7 +108,8 @@ impl Shared {
             let finish = |(finish, end): (&Finish, &Option<PlainEnd>)| match end {
                 Some(end) => {
                     step.pass_by(end.row.due);
-                    step.decide(end.row.id, end.decision.clone());
+                    let (owner, trace) = (&end.spec.owner, end.ended.told_trace());
+                    step.note(owner, Some(end.row.id), trace, end.decision.clone());
                     Ok(end.ended.clone())
                 }
                 None => finish_one(step, finish),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chronos_core::account::Act;
 use chronos_core::audit::Decision;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::{self, Change};
@@ -19,9 +20,9 @@ use super::step::Step;
 use super::values::{AsUuid as _, Fields, tag, text, time};
 
 impl Shared {
-    pub(super) async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job> {
-        let job = Job::new(spec, now)?;
-        step!(self, now, |session, step| { self.add_job(session, step, &job).await })?;
+    pub(super) async fn create_job(&self, spec: JobSpec, act: Act) -> Result<Job> {
+        let job = Job::new(spec, act.at)?;
+        step!(self, act, |session, step| { self.add_job(session, step, &job).await })?;
         Ok(job)
     }
 
@@ -44,7 +45,7 @@ impl Shared {
         let query = query.bind(text(&job.spec.owner).into_owned()).bind(few);
         query.fetch_optional(&mut *connection).await?.ok_or_else(taken)?;
         step.due_aside = job.due_at();
-        step.decide(id, Decision::Created);
+        step.note(&job.spec.owner, Some(id), job.spec.trace, Decision::Created);
         Ok(())
     }
 
@@ -72,9 +73,10 @@ impl Shared {
         id: JobId,
         change: Change,
         expected: Option<u64>,
-        now: Timestamp,
+        act: Act,
     ) -> Result<Job> {
-        step!(self, now, |session, step| {
+        let now = act.at;
+        step!(self, act, |session, step| {
             self.lock_job(session, step, id).await?;
             let spec = step.desk(id)?.job()?.spec.clone();
             let current = spec.version;
@@ -113,23 +115,24 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) async fn delete_job(&self, id: JobId, now: Timestamp) -> Result<()> {
-        step!(self, now, |session, step| {
+    pub(super) async fn delete_job(&self, id: JobId, act: Act) -> Result<()> {
+        step!(self, act, |session, step| {
             self.lock_job(session, step, id).await?;
             let desk = step.desk(id)?;
             // A spec that cannot be read can still be deleted.
             if desk.row.deleted {
                 return Err(Error::NoSuchJob(id).into());
             }
-            desk.standing_mut().enabled = false;
-            desk.row.standing = desk.standing().clone();
-            (desk.row.deleted, desk.job) = (true, Ok(None));
             let live: Vec<Execution> = desk.live.clone();
-            self.sql.spec_delete.query().bind(id.uuid()).execute(&mut **session).await?;
             for execution in live {
                 step.ask_to_stop(&execution, CancelCause::JobDeleted)?;
             }
-            step.decide(id, Decision::Deleted);
+            step.decide(id, None, Decision::Deleted);
+            let desk = step.desk(id)?;
+            desk.standing_mut().enabled = false;
+            desk.row.standing = desk.standing().clone();
+            (desk.row.deleted, desk.job) = (true, Ok(None));
+            self.sql.spec_delete.query().bind(id.uuid()).execute(&mut **session).await?;
             Ok(())
         })
     }
@@ -138,9 +141,9 @@ impl Shared {
         &self,
         id: JobId,
         trace: Option<TraceId>,
-        now: Timestamp,
+        act: Act,
     ) -> Result<Execution> {
-        step!(self, now, |session, step| { self.queue_run(session, step, id, trace).await })
+        step!(self, act, |session, step| { self.queue_run(session, step, id, trace).await })
     }
 
     pub(super) async fn queue_run(
@@ -161,8 +164,9 @@ impl Shared {
         Ok(run.ok_or_else(|| Error::Corrupt("a manual run planned nothing".into()))?)
     }
 
-    pub(super) async fn redrive(&self, id: ExecutionId, now: Timestamp) -> Result<Execution> {
-        step!(self, now, |session, step| {
+    pub(super) async fn redrive(&self, id: ExecutionId, act: Act) -> Result<Execution> {
+        let now = act.at;
+        step!(self, act, |session, step| {
             let (bytes, tag) = (id.uuid(), tag(id.tag()));
             let query = self.sql.execution_read.query().bind(bytes).bind(tag);
             let row = query.fetch_optional(&mut **session).await?;

@@ -10,12 +10,14 @@ use super::partitions::lock_key;
 use super::statements::in_schema;
 
 /// The files, never edited once released, numbered from 1.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("migrations/0001_jobs_and_executions.sql"),
     include_str!("migrations/0002_account_events.sql"),
     include_str!("migrations/0003_quiet_hours_and_pauses.sql"),
     include_str!("migrations/0004_message_events.sql"),
     include_str!("migrations/0005_crowd.sql"),
+    include_str!("migrations/0006_audit_digests.sql"),
+    include_str!("migrations/0007_subscriptions.sql"),
 ];
 
 /// The version of the schema once every migration is applied.

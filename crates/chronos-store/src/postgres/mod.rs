@@ -6,6 +6,7 @@
 
 mod accounts;
 mod apply;
+mod audit;
 mod columns;
 mod compaction;
 mod config;
@@ -17,6 +18,7 @@ mod finishing;
 mod held;
 mod horizon;
 mod jobs;
+mod journal;
 mod messages;
 mod migrate;
 mod overdue;
@@ -31,6 +33,7 @@ mod shared;
 mod specs;
 mod statements;
 mod step;
+mod subscriptions;
 mod syncer;
 mod tasks;
 mod values;
@@ -42,18 +45,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use chronos_core::audit::AuditEvent;
+use chronos_core::account::Act;
+use chronos_core::audit::{AuditEvent, Reconciliation};
 use chronos_core::execution::CancelCause;
 use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Creation, Done, EventFilter, EventPage, Finish, Fired,
-    Hold, JobCounts, JobFilter, JobPage, Openings, Reaped, Renewal, Request, Result, Stats, Store,
-    Taker, Terms, WakeHook, Worker,
+    AuditFilter, AuditPage, AuditWalk, Claimed, Compacted, CompactionHook, Creation, Done,
+    EventFilter, EventPage, Finish, Fired, Hold, JobCounts, JobFilter, JobPage, JournalPage,
+    Openings, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
-    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, WorkerId,
+    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, UserId, WorkerId,
 };
 
 pub use config::PostgresConfig;
@@ -66,7 +70,10 @@ use crate::OpenError;
 /// A store in a PostgreSQL database, shared by any number of nodes.
 pub struct PostgresStore {
     shared: Arc<Shared>,
-    _tasks: Tasks,
+    /// Kept for as long as there is a handle to the store.
+    tasks: Arc<Tasks>,
+    /// The user who asks for its steps.
+    by: Option<UserId>,
 }
 
 impl PostgresStore {
@@ -75,8 +82,19 @@ impl PostgresStore {
     pub async fn open(config: PostgresConfig) -> std::result::Result<Self, OpenError> {
         let shared = Arc::new(Shared::new(config)?);
         migrate::migrate(&shared.options, &shared.config.schema).await?;
-        let tasks = Tasks::start(&shared);
-        Ok(Self { shared, _tasks: tasks })
+        let tasks = Arc::new(Tasks::start(&shared));
+        Ok(Self { shared, tasks, by: None })
+    }
+
+    /// Writes digests of the audit that are missing, as the store does by itself every now and then; says how
+    /// many.
+    #[doc(hidden)]
+    pub async fn digest_audit(&self) -> Result<usize> {
+        self.shared.digest_audit().await
+    }
+
+    fn act(&self, at: Timestamp) -> Act {
+        Act { at, by: self.by, from: None }
     }
 
     /// What the database's clock shows, so that a node may know how far its own is off.
@@ -100,7 +118,7 @@ impl fmt::Debug for PostgresStore {
 #[async_trait]
 impl Store for PostgresStore {
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job> {
-        self.shared.create_job(spec, now).await
+        self.shared.create_job(spec, self.act(now)).await
     }
 
     async fn create_jobs(
@@ -108,7 +126,7 @@ impl Store for PostgresStore {
         creations: Vec<Creation>,
         now: Timestamp,
     ) -> Result<Vec<Result<Done<JobId>>>> {
-        self.shared.create_jobs(creations, now).await
+        self.shared.create_jobs(creations, self.act(now)).await
     }
 
     async fn amend_job(
@@ -118,11 +136,11 @@ impl Store for PostgresStore {
         expected: Option<u64>,
         now: Timestamp,
     ) -> Result<Job> {
-        self.shared.amend_job(job, change, expected, now).await
+        self.shared.amend_job(job, change, expected, self.act(now)).await
     }
 
     async fn delete_job(&self, job: JobId, now: Timestamp) -> Result<()> {
-        self.shared.delete_job(job, now).await
+        self.shared.delete_job(job, self.act(now)).await
     }
 
     async fn job(&self, job: JobId) -> Result<Job> {
@@ -156,7 +174,7 @@ impl Store for PostgresStore {
         trace: Option<TraceId>,
         now: Timestamp,
     ) -> Result<Execution> {
-        self.shared.run_now(job, trace, now).await
+        self.shared.run_now(job, trace, self.act(now)).await
     }
 
     async fn run_now_once(
@@ -166,11 +184,11 @@ impl Store for PostgresStore {
         trace: Option<TraceId>,
         now: Timestamp,
     ) -> Result<Done<ExecutionId>> {
-        self.shared.run_now_once(job, request, trace, now).await
+        self.shared.run_now_once(job, request, trace, self.act(now)).await
     }
 
     async fn redrive(&self, execution: ExecutionId, now: Timestamp) -> Result<Execution> {
-        self.shared.redrive(execution, now).await
+        self.shared.redrive(execution, self.act(now)).await
     }
 
     async fn claim(&self, worker: &WorkerId, terms: Terms, openings: Openings) -> Result<Claimed> {
@@ -203,7 +221,7 @@ impl Store for PostgresStore {
         cause: CancelCause,
         now: Timestamp,
     ) -> Result<()> {
-        self.shared.cancel(execution, cause, now).await
+        self.shared.cancel(execution, cause, self.act(now)).await
     }
 
     async fn execution(&self, execution: ExecutionId) -> Result<Execution> {
@@ -235,6 +253,28 @@ impl Store for PostgresStore {
         self.shared.audit(after, limit).await
     }
 
+    async fn find_audit(
+        &self,
+        filter: &AuditFilter,
+        walk: AuditWalk,
+        limit: usize,
+    ) -> Result<AuditPage> {
+        self.shared.find_audit(filter, walk, limit).await
+    }
+
+    async fn note_reconciliation(&self, done: Reconciliation, now: Timestamp) -> Result<()> {
+        self.shared.note_reconciliation(done, now).await
+    }
+
+    fn on_behalf_of(&self, user: UserId) -> Arc<dyn Store> {
+        let (shared, tasks) = (self.shared.clone(), self.tasks.clone());
+        Arc::new(Self { shared, tasks, by: Some(user) })
+    }
+
+    async fn journal(&self, after: u64, limit: usize) -> Result<JournalPage> {
+        self.shared.journal(after, limit).await
+    }
+
     async fn message_events(
         &self,
         filter: &EventFilter,
@@ -253,7 +293,7 @@ impl Store for PostgresStore {
     }
 
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {
-        self.shared.create_policy(&policy).await
+        self.shared.create_policy(&policy, self.act(policy.created_at)).await
     }
 
     async fn edit_policy(
@@ -262,7 +302,7 @@ impl Store for PostgresStore {
         expected: Option<u64>,
         now: Timestamp,
     ) -> Result<QuietHours> {
-        self.shared.edit_policy(edit, expected, now).await
+        self.shared.edit_policy(edit, expected, self.act(now)).await
     }
 
     async fn policy(&self, policy: PolicyId) -> Result<QuietHours> {
@@ -273,8 +313,8 @@ impl Store for PostgresStore {
         self.shared.policies(after, limit).await
     }
 
-    async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
-        self.shared.delete_policy(policy).await
+    async fn delete_policy(&self, policy: PolicyId, now: Timestamp) -> Result<()> {
+        self.shared.delete_policy(policy, self.act(now)).await
     }
 
     async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {

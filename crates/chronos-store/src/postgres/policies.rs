@@ -1,5 +1,9 @@
 //! The verbs about quiet-hours policies and about checkpoints.
 
+use std::sync::Arc;
+
+use chronos_core::account::Act;
+use chronos_core::audit::Decision;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Hold, Observer, Observers, Result};
 use chronos_core::{JobId, PolicyId, Timestamp};
@@ -37,9 +41,9 @@ fn observer(row: &PgRow) -> Result<Observer> {
 }
 
 impl Shared {
-    pub(super) async fn create_policy(&self, policy: &QuietHours) -> Result<()> {
+    pub(super) async fn create_policy(&self, policy: &QuietHours, act: Act) -> Result<()> {
         policy.validate()?;
-        step!(self, Timestamp::EPOCH, |session, _step| {
+        step!(self, act, |session, step| {
             let row = self.sql.policies_count.query().fetch_one(&mut **session).await?;
             if Fields::of(&row).count()? >= QuietHours::MOST as u64 {
                 return Err(Error::TooManyPolicies(QuietHours::MOST).into());
@@ -47,6 +51,9 @@ impl Shared {
             let query = bind(self.sql.policy_insert.query(), policy)?;
             let written = query.execute(&mut **session).await;
             written.map_err(|error| refused(error, name_taken(policy)))?;
+            let (id, name) = (policy.id, Arc::from(&*policy.name));
+            let created = Decision::PolicyCreated { policy: id, name };
+            step.note(&policy.owner, None, None, created);
             Ok(())
         })
     }
@@ -55,10 +62,10 @@ impl Shared {
         &self,
         edit: QuietHours,
         expected: Option<u64>,
-        now: Timestamp,
+        act: Act,
     ) -> Result<QuietHours> {
         edit.validate()?;
-        step!(self, now, |session, _step| {
+        step!(self, act, |session, step| {
             let query = self.sql.policy_lock_to_edit.query().bind(edit.id.uuid());
             let row = query.fetch_optional(&mut **session).await?;
             let before = decode(&row.ok_or(Error::NoSuchPolicy(edit.id))?)?;
@@ -67,10 +74,13 @@ impl Shared {
                 let name = before.name.into();
                 return Err(Error::PolicyConflict { name, expected, current }.into());
             }
-            let edited = before.edited(edit.clone(), now);
+            let edited = before.edited(edit.clone(), act.at);
             let query = bind(self.sql.policy_update.query(), &edited)?;
             let written = query.execute(&mut **session).await;
             written.map_err(|error| refused(error, name_taken(&edited)))?;
+            let (policy, name) = (edited.id, Arc::from(&*edited.name));
+            let updated = Decision::PolicyUpdated { policy, name, version: edited.version };
+            step.note(&edited.owner, None, None, updated);
             Ok(edited)
         })
     }
@@ -93,13 +103,15 @@ impl Shared {
         Ok(rows.iter().filter_map(|row| decode(row).ok()).collect())
     }
 
-    pub(super) async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
+    pub(super) async fn delete_policy(&self, policy: PolicyId, act: Act) -> Result<()> {
         let id = policy.uuid();
-        step!(self, Timestamp::EPOCH, |session, _step| {
+        step!(self, act, |session, step| {
             let query = self.sql.policy_lock_to_delete.query().bind(id);
-            if query.fetch_optional(&mut **session).await?.is_none() {
+            let Some(row) = query.fetch_optional(&mut **session).await? else {
                 return Err(Error::NoSuchPolicy(policy).into());
-            }
+            };
+            // One that cannot be read can still be deleted.
+            let known = decode(&row).ok();
             let row = self.sql.observers_count.query().bind(id).fetch_one(&mut **session).await?;
             let count = Fields::of(&row).count()?;
             if count > 0 {
@@ -110,6 +122,10 @@ impl Shared {
                 return Err(Error::PolicyInUse(Box::new(Observers { count, first: first? })).into());
             }
             self.sql.policy_delete.query().bind(id).execute(&mut **session).await?;
+            let (owner, name) =
+                known.as_ref().map_or(("", ""), |known| (&known.owner, &known.name));
+            let deleted = Decision::PolicyDeleted { policy, name: name.into() };
+            step.note(owner, None, None, deleted);
             Ok(())
         })
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use chronos_core::audit::AuditEvent;
 use chronos_core::store::{Error, Result, Stats};
 use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp};
 use sqlx::postgres::PgRow;
@@ -11,11 +10,7 @@ use sqlx::types::Uuid;
 use super::rows;
 use super::shared::Shared;
 use super::specs;
-use super::values::{AsUuid as _, Fields, count, limit as rows_up_to, tag, text, uuids};
-use crate::embedded::record;
-
-/// Decisions that one record holds at most are not known, so that many records are read at a time.
-const RECORDS: usize = 256;
+use super::values::{AsUuid as _, Fields, limit as rows_up_to, tag, text, uuids};
 
 /// The job in a row.
 pub(super) fn job(row: &PgRow) -> Result<Job> {
@@ -84,31 +79,6 @@ impl Shared {
         let query = self.sql.dead_letters_read.query().bind(last_before(before));
         let rows = self.fetch_all(query.bind(rows_up_to(limit))).await?;
         rows.iter().map(rows::execution).collect()
-    }
-
-    pub(super) async fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditEvent>> {
-        let mut found = Vec::new();
-        let mut from = after;
-        while found.len() < limit {
-            let query = self.sql.audit_read.query().bind(count(from));
-            let records = RECORDS.min(limit - found.len());
-            let rows = self.fetch_all(query.bind(rows_up_to(records))).await?;
-            for row in &rows {
-                let fields = &mut Fields::of(row);
-                let (last, events): (u64, &[u8]) = (fields.count()?, fields.get()?);
-                let mut events: Vec<AuditEvent> = record::decode(events)?;
-                for (event, before_last) in events.iter_mut().rev().zip(0..) {
-                    event.sequence = last.saturating_sub(before_last);
-                }
-                found.extend(events.into_iter().filter(|event| event.sequence > after));
-                from = last;
-            }
-            if rows.len() < records {
-                break;
-            }
-        }
-        found.truncate(limit);
-        Ok(found)
     }
 
     pub(super) async fn stats(&self) -> Result<Stats> {

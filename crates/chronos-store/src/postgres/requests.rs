@@ -2,6 +2,7 @@
 
 use std::hash::Hasher;
 
+use chronos_core::account::Act;
 use chronos_core::store::{Creation, Done, Error, Request, Result};
 use chronos_core::{ExecutionId, Job, JobId, Timestamp, TraceId};
 use futures::{StreamExt, stream};
@@ -52,7 +53,7 @@ impl Shared {
     pub(super) async fn create_jobs(
         &self,
         creations: Vec<Creation>,
-        now: Timestamp,
+        act: Act,
     ) -> Result<Vec<Result<Done<JobId>>>> {
         let connections = usize::try_from(self.config.connections).unwrap_or(1).max(1);
         let mut answers = Vec::with_capacity(creations.len());
@@ -60,7 +61,7 @@ impl Shared {
             // Whether an owner may have one more job depends on all that come before it.
             let bounded = part.iter().any(|creation| creation.most.is_some());
             let at_once = if bounded { 1 } else { connections };
-            let made = part.into_iter().map(|creation| self.create_on_terms(creation, now));
+            let made = part.into_iter().map(|creation| self.create_on_terms(creation, act));
             let mut made = stream::iter(made).buffered(at_once);
             while let Some(answer) = made.next().await {
                 match answer {
@@ -72,13 +73,14 @@ impl Shared {
         Ok(answers)
     }
 
-    async fn create_on_terms(&self, creation: Creation, now: Timestamp) -> Result<Done<JobId>> {
+    async fn create_on_terms(&self, creation: Creation, act: Act) -> Result<Done<JobId>> {
         let Creation { spec, request, most } = creation;
         let _turn = match most {
             Some(_) => self.turns.of(&spec.owner).acquire().await.ok(),
             None => None,
         };
-        step!(self, now, |session, step| {
+        let now = act.at;
+        step!(self, act, |session, step| {
             let known = match request {
                 Some(request) => self.recall(session, request, now).await?,
                 None => None,
@@ -122,9 +124,10 @@ impl Shared {
         job: JobId,
         request: Request,
         trace: Option<TraceId>,
-        now: Timestamp,
+        act: Act,
     ) -> Result<Done<ExecutionId>> {
-        step!(self, now, |session, step| {
+        let now = act.at;
+        step!(self, act, |session, step| {
             match self.recall(session, request, now).await? {
                 Some(Made::Execution(made)) => Ok(Done { made, again: true }),
                 Some(Made::Job(_)) => Err(Error::RequestReused.into()),

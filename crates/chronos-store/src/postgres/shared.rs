@@ -87,6 +87,8 @@ pub(super) struct Shared {
     pub(super) syncer: Syncer,
     /// Message events up to this one are known to be durable.
     pub(super) durable_messages: AtomicU64,
+    /// Decisions up to this one are known to be durable.
+    pub(super) durable_decisions: AtomicU64,
     /// Whether the last look for due jobs found none.
     pub(super) found_nothing_due: AtomicBool,
     /// Counts claims, of which one now and then has the crowd first.
@@ -138,6 +140,7 @@ impl Shared {
             suspects,
             syncer: Syncer::default(),
             durable_messages: AtomicU64::new(0),
+            durable_decisions: AtomicU64::new(0),
             found_nothing_due: AtomicBool::new(false),
             crowd_is_due: AtomicBool::new(false),
             claims: AtomicU64::new(0),

@@ -67,11 +67,13 @@ macro_rules! statements {
 statements! {
     account_events_file account_events_read
     advisory_lock attempts_count attempts_delete attempts_forget attempts_read
-    audit_file audit_newest audit_read
+    audit_between audit_between_back audit_bounds audit_chapter audit_chapter_back audit_digest_put
+    audit_digests_prune audit_file audit_newest audit_read
     checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check
     dead_letter_take dead_letters_read execution_locate execution_read executions_read
     due_lock due_next finish heads_read
     job_read job_read_named jobs_count jobs_count_of jobs_lock jobs_lock_of jobs_read
+    journal_read journal_specs_read
     key_delete key_insert key_read key_use keys_read
     live_delete live_insert live_lock live_read live_update
     messages_file messages_prune messages_read messages_read_job messages_read_owner
@@ -83,6 +85,9 @@ statements! {
     session_delete session_lock session_put session_rotate session_user sessions_delete sessions_trim
     spec_delete spec_insert spec_update specs_read
     standing_amend standing_insert standings_delete standings_update stats
+    subscription_delete subscription_insert subscription_lock subscription_read subscription_update
+    subscriptions_count subscriptions_free subscriptions_lock subscriptions_read
+    subscriptions_read_owner subscriptions_update
     sync table_find table_size tags_delete tags_put tokens_take
     user_delete user_insert user_read user_read_named user_taken user_update
     users_exist users_read users_rule

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chronos_core::audit::Decision;
+use chronos_core::account::Act;
+use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::State;
 use chronos_core::job::Status;
 use chronos_core::notice::Occasions;
@@ -12,7 +13,8 @@ use chronos_core::plan::Ending;
 use chronos_core::policy::{QuietHours, Rank};
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
 use chronos_core::{
-    Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp,
+    Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp, TraceId,
+    UserId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -79,6 +81,8 @@ impl Desk {
 /// What one verb knows and changes.
 pub(super) struct Step {
     pub(super) now: Timestamp,
+    /// The user who asked for it.
+    by: Option<UserId>,
     /// What is told about jobs that do not say.
     pub(super) usual: Option<Occasions>,
     pub(super) desks: BTreeMap<JobId, Desk>,
@@ -92,7 +96,8 @@ pub(super) struct Step {
     pub(super) gone: Vec<ExecutionId>,
     /// Executions that are over, and whether each is a dead letter.
     pub(super) past: Vec<(Execution, bool)>,
-    pub(super) events: Vec<(JobId, Decision)>,
+    /// What it decided; the numbers are told by their places.
+    pub(super) events: Vec<AuditEvent>,
     pub(super) messages: Vec<Message>,
     pub(super) taking: Option<Taking>,
     /// Whether someone was asked to stop.
@@ -141,9 +146,11 @@ impl Taking {
 }
 
 impl Step {
-    pub(super) fn new(now: Timestamp, usual: Option<Occasions>) -> Self {
+    pub(super) fn new(act: impl Into<Act>, usual: Option<Occasions>) -> Self {
+        let Act { at: now, by, .. } = act.into();
         Self {
             now,
+            by,
             usual,
             desks: BTreeMap::new(),
             policies: BTreeMap::new(),
@@ -204,8 +211,27 @@ impl Step {
         (execution.running()?.lease.token == hold.token).then_some(execution)
     }
 
-    pub(super) fn decide(&mut self, job: JobId, decision: Decision) {
-        self.events.push((job, decision));
+    /// Files a decision about a job of the step, as a part of this trace if somebody else began it.
+    pub(super) fn decide(&mut self, job: JobId, trace: Option<TraceId>, decision: Decision) {
+        let known = self.desks.get(&job).and_then(|desk| desk.job.as_ref().ok()?.as_ref());
+        let spec = known.map(|job| job.spec.clone());
+        self.note(spec.as_ref().map_or("", |spec| &spec.owner), Some(job), trace, decision);
+    }
+
+    /// Files a decision about what is this owner's.
+    pub(super) fn note(
+        &mut self,
+        owner: &str,
+        job: Option<JobId>,
+        trace: Option<TraceId>,
+        decision: Decision,
+    ) {
+        // Mostly all that a step decides is about what is one owner's.
+        let last = self.events.last().map(|event| &event.owner).filter(|last| ***last == *owner);
+        let owner = last.cloned().unwrap_or_else(|| owner.into());
+        let (sequence, at) = (0, self.now);
+        let by = self.by.filter(|_| decision.is_asked_for());
+        self.events.push(AuditEvent { sequence, at, by, owner, job, trace, decision });
     }
 
     /// Keeps a live execution in its new state.

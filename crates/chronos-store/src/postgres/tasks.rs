@@ -1,4 +1,4 @@
-//! The tasks of a store: one tells other nodes, one listens to them, one looks by itself.
+//! The tasks of a store: one tells other nodes, one listens to them, one looks by itself, one writes digests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,11 @@ pub(super) struct Tasks(Vec<AbortHandle>);
 
 impl Tasks {
     pub(super) fn start(shared: &Arc<Shared>) -> Self {
-        let mut tasks = vec![tokio::spawn(poll(shared.clone())).abort_handle()];
+        let digesting = shared.clone();
+        let mut tasks = vec![
+            tokio::spawn(poll(shared.clone())).abort_handle(),
+            tokio::spawn(async move { digesting.keep_digesting().await }).abort_handle(),
+        ];
         if shared.config.listen && !shared.config.pooler {
             tasks.push(tokio::spawn(listen(shared.clone())).abort_handle());
         }

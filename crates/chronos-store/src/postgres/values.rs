@@ -6,7 +6,9 @@ use std::time::Duration;
 use chronos_core::execution::{CancelCause, SkipReason, Token};
 use chronos_core::policy::Rank;
 use chronos_core::store::{Error, Result};
-use chronos_core::{ExecutionId, JobId, KeyId, PolicyId, SessionId, Timestamp, UserId, WorkerId};
+use chronos_core::{
+    ExecutionId, JobId, KeyId, PolicyId, SessionId, SubscriptionId, Timestamp, UserId, WorkerId,
+};
 use sqlx::postgres::PgRow;
 use sqlx::types::Uuid;
 use sqlx::types::chrono::{DateTime, Utc};
@@ -31,7 +33,7 @@ macro_rules! as_uuid {
         })*
     };
 }
-as_uuid!(JobId, ExecutionId, PolicyId, UserId, SessionId, KeyId);
+as_uuid!(JobId, ExecutionId, PolicyId, UserId, SessionId, KeyId, SubscriptionId);
 
 pub(super) fn uuids<'a, I: AsUuid + 'a>(ids: impl IntoIterator<Item = &'a I>) -> Vec<Uuid> {
     ids.into_iter().map(AsUuid::uuid).collect()

@@ -3,7 +3,6 @@
 use std::sync::PoisonError;
 
 use chronos_core::Timestamp;
-use chronos_core::audit::AuditEvent;
 use chronos_core::execution::Token;
 use sqlx::PgConnection;
 
@@ -14,7 +13,7 @@ use super::rows::{self, StandingRow};
 use super::shared::Shared;
 use super::step::{Desk, Step};
 use super::values::{AsUuid as _, Fields, hex, time, uuids};
-use crate::embedded::record;
+use crate::audit;
 
 impl Shared {
     /// Writes what the step changed, but for its decisions, which are numbered last of all.
@@ -93,15 +92,10 @@ impl Shared {
     /// a node and the network. The commit does not wait for the disk; the caller does that.
     pub(super) fn last_words(&self, step: &Step) -> Outcome<String> {
         let lock = lock_key(&self.config.schema, "audit").to_string();
-        let mut events = Vec::with_capacity(step.events.len());
-        for (job, decision) in &step.events {
-            // Its number is told by its place.
-            let (sequence, decision) = (0, decision.clone());
-            events.push(AuditEvent { sequence, at: step.now, job: *job, decision });
-        }
         let known = *self.newest_filing.lock().unwrap_or_else(PoisonError::into_inner);
         let [now, known] = [step.now, known].map(|at| format!("'{at}'"));
-        let (number, decisions) = (events.len().to_string(), hex(&record::encode(&events)?));
+        let number = step.events.len().to_string();
+        let decisions = hex(&audit::encode(&step.events)?);
         let lock = self.sql.advisory_lock.with(&[&lock]);
         let file = self.sql.audit_file.with(&[&now, &known, &number, &decisions]);
         let mut words = vec![lock, file];

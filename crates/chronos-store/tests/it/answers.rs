@@ -52,7 +52,7 @@ impl Answers {
     pub(crate) async fn of(store: &dyn Store) -> Self {
         let jobs = store.jobs(None, ALL).await.unwrap();
         let audit = store.audit(0, ALL).await.unwrap();
-        let mut known: BTreeSet<JobId> = audit.iter().map(|event| event.job).collect();
+        let mut known: BTreeSet<JobId> = audit.iter().filter_map(|event| event.job).collect();
         known.extend(jobs.iter().map(|job| job.spec.id));
         let mut executions = BTreeMap::new();
         let mut checkpoints = BTreeMap::new();

@@ -9,6 +9,7 @@ use chronos_core::account::Accounts;
 use chronos_core::execution::Report;
 use chronos_core::plan::Ending;
 use chronos_core::store::{Claim, Finish, Fired, Hold, Result, Terms};
+use chronos_core::subscription::Subscriptions;
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Schedule, Store};
 use chronos_core::{Timestamp, WorkerId};
 use chronos_store::kv::MemoryKv;
@@ -16,6 +17,7 @@ use chronos_store::{EmbeddedStore, Retention};
 
 use crate::answers::Answers;
 use crate::conformance::accounts::Place;
+use crate::conformance::subscriptions::Shelf;
 use crate::shared_kv::SharedKv;
 
 /// What one line per engine gives to the suite: an empty place where a store keeps its records.
@@ -63,15 +65,22 @@ impl Engine for SharedKv<MemoryKv> {
     }
 }
 
-/// The memory engine, for accounts.
+/// The memory engine, for accounts and subscriptions.
 #[expect(clippy::unused_async, reason = "other places take a while to make")]
-pub(crate) async fn shared_memory() -> impl Place {
+pub(crate) async fn shared_memory() -> impl Place + Shelf {
     SharedKv::new(MemoryKv::new())
 }
 
 #[async_trait]
 impl Place for SharedKv<MemoryKv> {
     async fn accounts(&self) -> Arc<dyn Accounts> {
+        Arc::new(EmbeddedStore::open(self.clone(), Retention::default()).unwrap())
+    }
+}
+
+#[async_trait]
+impl Shelf for SharedKv<MemoryKv> {
+    async fn subscriptions(&self) -> Arc<dyn Subscriptions> {
         Arc::new(EmbeddedStore::open(self.clone(), Retention::default()).unwrap())
     }
 }

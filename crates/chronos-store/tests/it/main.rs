@@ -18,6 +18,7 @@ mod shared_kv;
 
 use conformance::accounts::account_conformance;
 use conformance::conformance;
+use conformance::subscriptions::subscription_conformance;
 use kv::kv_conformance;
 
 // The tests of the whole workspace have the fjall engine, because the daemon asks for it; those of this
@@ -39,6 +40,14 @@ account_conformance!(fjall_accounts, crate::disk::engine::fjall_on_disk);
 account_conformance!(rocksdb_accounts, crate::disk::engine::rocksdb_on_disk);
 #[cfg(feature = "postgres")]
 account_conformance!(postgres_accounts, crate::postgres::fresh);
+
+subscription_conformance!(memory_subscriptions, crate::bench::shared_memory);
+#[cfg(feature = "fjall")]
+subscription_conformance!(fjall_subscriptions, crate::disk::engine::fjall_on_disk);
+#[cfg(feature = "rocksdb")]
+subscription_conformance!(rocksdb_subscriptions, crate::disk::engine::rocksdb_on_disk);
+#[cfg(feature = "postgres")]
+subscription_conformance!(postgres_subscriptions, crate::postgres::fresh);
 
 kv_conformance!(memory_kv, chronos_store::kv::MemoryKv::new);
 #[cfg(feature = "fjall")]

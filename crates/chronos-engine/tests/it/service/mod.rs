@@ -19,6 +19,7 @@ mod nodes;
 mod outcomes;
 mod overlap;
 mod pause;
+mod reconciling;
 mod refusals;
 mod registration;
 mod registry;

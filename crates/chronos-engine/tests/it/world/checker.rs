@@ -28,7 +28,7 @@ pub(super) async fn judge(stage: &Stage) {
     let dead: BTreeSet<ExecutionId> = dead.iter().map(|execution| execution.id).collect();
     for record in &stage.jobs {
         let rows = stage.store.executions(record.id, None, ALL).await.unwrap();
-        let events: Vec<_> = audit.iter().filter(|event| event.job == record.id).collect();
+        let events: Vec<_> = audit.iter().filter(|event| event.job == Some(record.id)).collect();
         let job = stage.store.job(record.id).await.ok();
         let last_slot = match (&job, record.deleted) {
             (Some(job), _) => job.standing.last_slot,

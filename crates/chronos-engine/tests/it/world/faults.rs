@@ -5,18 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use chronos_core::audit::AuditEvent;
+use chronos_core::audit::{AuditEvent, Reconciliation};
 use chronos_core::execution::CancelCause;
 use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{
-    Claimed, Compacted, CompactionHook, Creation, Done, Error, EventFilter, EventPage, Finish,
-    Fired, Hold, JobCounts, JobFilter, JobPage, Openings, Reaped, Renewal, Request, Result, Stats,
-    Taker, Terms, WakeHook, Worker,
+    AuditFilter, AuditPage, AuditWalk, Claimed, Compacted, CompactionHook, Creation, Done, Error,
+    EventFilter, EventPage, Finish, Fired, Hold, JobCounts, JobFilter, JobPage, JournalPage,
+    Openings, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook, Worker,
 };
 use chronos_core::{
-    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId, WorkerId,
+    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId, UserId,
+    WorkerId,
 };
 use chronos_engine::clock::Clock;
 use fastrand::Rng;
@@ -333,6 +334,27 @@ impl Store for Link {
         self.inner.audit(after, limit).await
     }
 
+    async fn find_audit(
+        &self,
+        filter: &AuditFilter,
+        walk: AuditWalk,
+        limit: usize,
+    ) -> Result<AuditPage> {
+        self.inner.find_audit(filter, walk, limit).await
+    }
+
+    async fn note_reconciliation(&self, done: Reconciliation, now: Timestamp) -> Result<()> {
+        self.inner.note_reconciliation(done, now).await
+    }
+
+    fn on_behalf_of(&self, user: UserId) -> Arc<dyn Store> {
+        self.inner.on_behalf_of(user)
+    }
+
+    async fn journal(&self, after: u64, limit: usize) -> Result<JournalPage> {
+        self.inner.journal(after, limit).await
+    }
+
     async fn message_events(
         &self,
         filter: &EventFilter,
@@ -371,8 +393,8 @@ impl Store for Link {
         self.inner.policies(after, limit).await
     }
 
-    async fn delete_policy(&self, policy: PolicyId) -> Result<()> {
-        self.inner.delete_policy(policy).await
+    async fn delete_policy(&self, policy: PolicyId, now: Timestamp) -> Result<()> {
+        self.inner.delete_policy(policy, now).await
     }
 
     async fn save_checkpoint(&self, hold: &Hold, checkpoint: Vec<u8>) -> Result<()> {

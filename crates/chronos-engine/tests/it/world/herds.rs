@@ -163,7 +163,7 @@ async fn every_slot_is_accounted_for(morning: &Morning) {
     let stood_for: BTreeMap<JobId, Slots> = audit
         .iter()
         .filter_map(|event| match &event.decision {
-            Decision::Fired { instead_of, .. } => Some((event.job, (*instead_of)?)),
+            Decision::Fired { instead_of, .. } => Some((event.job?, (*instead_of)?)),
             _ => None,
         })
         .collect();

@@ -74,7 +74,8 @@ async fn a_job_still_due_after_a_full_plan_is_not_planned_anew() {
     lab.store.fire_due(now, 100, None).await.unwrap();
     let mut seen = BTreeSet::new();
     for event in lab.store.audit(0, 10_000).await.unwrap() {
-        let (Decision::Skipped { slots, .. }, true) = (&event.decision, event.job == job.spec.id)
+        let (Decision::Skipped { slots, .. }, true) =
+            (&event.decision, event.job == Some(job.spec.id))
         else {
             continue;
         };

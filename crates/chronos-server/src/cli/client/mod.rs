@@ -1,11 +1,13 @@
 //! Commands that ask a daemon: the way to it, and what its refusals mean here.
 
 mod account;
+mod audit;
 mod backup;
 mod confirm;
 mod dead_letters;
 mod events;
 mod execution;
+mod explain;
 mod follow;
 mod identity;
 mod job;
@@ -19,6 +21,7 @@ mod rest;
 mod scheduler;
 mod spec;
 mod spec_flags;
+mod subscriptions;
 mod target;
 mod time;
 mod told;
@@ -39,14 +42,17 @@ use identity::{Bearer, Logins, Token};
 use rest::Rest;
 
 pub(super) use account::{Login, Logout, Whoami, login, logout, whoami};
+pub(super) use audit::{Audit, audit};
 pub(super) use backup::{BackupArgs, backup};
 pub(super) use dead_letters::{DeadLetters, dead_letters};
 pub(super) use events::{Events, events};
 pub(super) use execution::{Executions, executions};
+pub(super) use explain::{Explain, explain};
 pub(super) use job::{Jobs, jobs};
 pub(super) use keys::{Keys, keys};
 pub(super) use quiet_hours::{QuietHours, quiet_hours};
 pub(super) use scheduler::{Scheduler, scheduler};
+pub(super) use subscriptions::{Subscriptions, subscriptions};
 pub(super) use users::{Users, users};
 
 /// A daemon that accepts a connection answers sooner than this, or not at all.
@@ -100,7 +106,7 @@ Exit codes:
   1   the daemon or this machine failed
   2   the command line or a value is not accepted
   3   the run that was followed did not succeed
-  4   there is no such job, execution, policy, user or key
+  4   there is no such job, execution, policy, subscription, user or key
   5   refused as things stand: the name is taken, a run is under way, the version changed,
       a quota is used up, jobs observe the policy
   69  no daemon answers

@@ -1,6 +1,7 @@
 //! The JSON of the API: what is asked for, and what is told.
 
 pub(super) mod account;
+pub(crate) mod audit;
 pub(super) mod event;
 pub(super) mod execution;
 pub(super) mod job;
@@ -9,6 +10,7 @@ pub(super) mod policy;
 pub(super) mod quiet_hours;
 pub(super) mod schedule;
 pub(super) mod spec;
+pub(super) mod subscription;
 pub(super) mod target;
 pub(super) mod template;
 

@@ -166,6 +166,30 @@ async fn a_user_has_so_many_jobs_and_an_admin_any_number() {
 }
 
 #[tokio::test]
+async fn an_account_has_no_more_subscriptions_than_it_may() {
+    let (estate, ada, bob) = estate(|quotas| quotas.user_max_subscriptions = 2).await;
+    let subscribe = async |someone: &Someone, number: usize| {
+        let url = "https://example.com/events";
+        let asked = json!({"name": format!("number {number}"), "url": url});
+        someone.post("/subscriptions", &asked).await
+    };
+    let mut made = Vec::new();
+    for number in 0..2 {
+        made.push(subscribe(&bob, number).await.expect(201));
+        subscribe(&ada, number).await.expect(201);
+    }
+    let answer = subscribe(&bob, 2).await;
+    assert_eq!(quota(&answer), ("user_max_subscriptions".into(), 2));
+    assert!(answer.header("retry-after").is_none());
+    answer.refused(429);
+    subscribe(&ada, 2).await.expect(201);
+    let path = format!("/subscriptions/{}", text(&made[0]["id"]));
+    assert_eq!(bob.ask("DELETE", &path).await.status, 204);
+    subscribe(&bob, 2).await.expect(201);
+    estate.close().await;
+}
+
+#[tokio::test]
 async fn an_admin_is_held_to_what_is_configured() {
     let (estate, ada, _) = estate(|quotas| {
         quotas.admin_max_jobs = 1;

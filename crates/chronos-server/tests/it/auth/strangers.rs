@@ -16,10 +16,11 @@ use crate::rest::{hourly, text};
 
 const GHOST: &str = "01890000-0000-7000-8000-000000000000";
 
-/// What Bob has: a job, and an execution that failed for good.
+/// What Bob has: a job, an execution that failed for good, and a subscription.
 struct Belongings {
     job: String,
     execution: String,
+    subscription: String,
 }
 
 async fn belongings(bob: &Someone) -> Belongings {
@@ -29,7 +30,10 @@ async fn belongings(bob: &Someone) -> Belongings {
     let execution = text(&run["id"]).to_owned();
     let path = format!("/executions/{execution}");
     soon(async { while bob.get(&path).await.expect(200)["status"] != "FAILED" {} }).await;
-    Belongings { job, execution }
+    let subscription = json!({"name": "told", "url": "https://example.com/events"});
+    let subscription = bob.post("/subscriptions", &subscription).await.expect(201);
+    let subscription = text(&subscription["id"]).to_owned();
+    Belongings { job, execution, subscription }
 }
 
 /// The answer with its id taken out, so that two can be compared.
@@ -42,13 +46,14 @@ async fn what_is_somebody_elses_is_not_there_on_any_route() {
     let (estate, ada) = Estate::open().await;
     let (bob, bob_id) = ada.hire("bob", "user").await;
     let (eve, _) = ada.hire("eve", "user").await;
-    let Belongings { job, execution } = belongings(&bob).await;
+    let Belongings { job, execution, subscription } = belongings(&bob).await;
     let mut tried = 0;
     for (asked, _) in TABLE.iter().filter(|(asked, _)| asked.contains("{id}")) {
         let (method, path) = asked.split_once(' ').unwrap();
         let id = match path.split('/').nth(1).unwrap() {
             "jobs" => &job,
             "executions" => &execution,
+            "subscriptions" => &subscription,
             // Users are for admins; keys, and policies that all share, have tests of their own.
             "users" | "api-keys" | "quiet-hours" => continue,
             other => panic!("nobody tries the things at /{other}"),
@@ -64,7 +69,7 @@ async fn what_is_somebody_elses_is_not_there_on_any_route() {
         theirs.refused(404);
         tried += 1;
     }
-    assert_eq!(tried, 12);
+    assert_eq!(tried, 17);
     eve.ask("DELETE", &format!("/jobs/{job}?purge=true")).await.refused(404);
     assert_eq!(eve.get("/jobs").await.expect(200)["items"], json!([]));
     assert_eq!(eve.get("/jobs?name=precious").await.expect(200)["items"], json!([]));
@@ -155,7 +160,7 @@ async fn a_viewer_sees_everything_and_changes_nothing() {
     let (estate, ada) = Estate::open().await;
     let (bob, _) = ada.hire("bob", "user").await;
     let (vic, _) = ada.hire("vic", "viewer").await;
-    let Belongings { job, execution } = belongings(&bob).await;
+    let Belongings { job, execution, .. } = belongings(&bob).await;
     assert_eq!(vic.get(&format!("/jobs/{job}")).await.expect(200)["name"], "precious");
     vic.get(&format!("/jobs/{job}/executions")).await.expect(200);
     vic.get(&format!("/executions/{execution}")).await.expect(200);
@@ -188,7 +193,7 @@ async fn what_is_somebody_elses_is_not_there_over_grpc_either() {
     let (estate, ada) = Estate::open().await;
     let (bob, _) = ada.hire("bob", "user").await;
     let (eve, _) = ada.hire("eve", "user").await;
-    let Belongings { job, execution } = belongings(&bob).await;
+    let Belongings { job, execution, .. } = belongings(&bob).await;
     let mut grpc = eve.grpc().await;
     let mut told = Vec::new();
     for job in [job.clone(), "precious".into(), "succeed".into()] {

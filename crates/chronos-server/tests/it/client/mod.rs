@@ -1,5 +1,6 @@
 //! Commands that ask a daemon, against the real one.
 
+mod auditing;
 mod backup;
 mod editing;
 mod events;
@@ -12,3 +13,4 @@ mod quiet_hours;
 mod refusals;
 mod runs;
 mod secrets;
+mod subscriptions;

@@ -67,7 +67,7 @@ async fn passed_over(store: &PostgresStore) -> BTreeMap<JobId, Vec<Slots>> {
         last = newest.sequence;
         for event in events {
             if let Decision::Skipped { slots, reason: SkipReason::Missed } = event.decision {
-                passed_over.entry(event.job).or_default().push(slots);
+                passed_over.entry(event.job.unwrap()).or_default().push(slots);
             }
         }
     }

@@ -12,6 +12,7 @@ pub(crate) mod nodes;
 mod pooling;
 mod pressing;
 mod proxy;
+mod pushing;
 mod quieting;
 mod settings;
 mod sharing;

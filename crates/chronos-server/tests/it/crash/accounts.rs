@@ -59,8 +59,10 @@ impl Accounts {
             for event in page {
                 last += 1;
                 assert_eq!(event.sequence, last, "no decision is missing");
-                let account = jobs.entry(event.job).or_insert_with(Account::empty);
-                account.decisions.push(event);
+                // What is decided about no job is told of the node.
+                if let Some(job) = event.job {
+                    jobs.entry(job).or_insert_with(Account::empty).decisions.push(event);
+                }
             }
         }
         for (id, account) in &mut jobs {

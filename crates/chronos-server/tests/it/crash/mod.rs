@@ -6,7 +6,7 @@ pub(crate) mod endpoint;
 mod faults;
 mod noticing;
 mod recording;
-mod rekeying;
+pub(crate) mod rekeying;
 mod restart;
 mod specs;
 

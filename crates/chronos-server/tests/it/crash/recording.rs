@@ -29,7 +29,9 @@ async fn what_was_done_about_accounts_is_on_record_after_kills() {
     let anyone = Someone { address: at, token: None };
     anyone.post("/auth/signup", &credentials("ada")).await.expect(201);
     let mut ada = anyone.log_in("ada").await;
-    let mut expected = vec![("auth.user_created".to_owned(), "ada".to_owned())];
+    let mut expected: Vec<(String, String)> = Vec::from(
+        ["user_created", "logged_in"].map(|kind| (format!("auth.{kind}"), "ada".to_owned())),
+    );
     for round in 0..KILLS {
         let name = format!("user-{round}");
         let note = |kind: &str| (format!("auth.{kind}"), name.clone());

@@ -18,7 +18,7 @@ const JOBS: usize = 600;
 const KILLS: usize = 4;
 const SIGNING: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 
-fn key(directory: &Path, name: &str, byte: u8) -> PathBuf {
+pub(crate) fn key(directory: &Path, name: &str, byte: u8) -> PathBuf {
     let path = directory.join(name);
     fs::write(&path, STANDARD.encode([byte; 32])).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -26,7 +26,7 @@ fn key(directory: &Path, name: &str, byte: u8) -> PathBuf {
 }
 
 /// Every file of a directory, as bytes.
-fn contents(directory: &Path) -> Vec<u8> {
+pub(crate) fn contents(directory: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let path = entry.path();

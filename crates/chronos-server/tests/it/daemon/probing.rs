@@ -28,7 +28,12 @@ async fn probes_answer_with_details() {
     assert_eq!((code, &health["status"]), (200, &"ok".into()));
     assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
     let (code, body) = get(house.address(), "/readyz").await;
-    let ready: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let mut ready: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let reconciliation = ready.as_object_mut().unwrap().remove("reconciliation").unwrap();
+    assert_eq!(reconciliation["complete"], true);
+    for count in ["jobs", "lost_runs", "missed_slots", "fired_slots", "duration_ms"] {
+        assert!(reconciliation[count].is_u64(), "{count}: {reconciliation}");
+    }
     let expected = serde_json::json!({ "status": "ready", "scheduler": "running", "store": "ok" });
     assert_eq!((code, ready), (200, expected));
     house.close().await;

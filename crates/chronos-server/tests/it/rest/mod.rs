@@ -5,6 +5,7 @@ mod changing;
 mod creating;
 mod documenting;
 pub(crate) mod events;
+mod explaining;
 mod extremes;
 mod hiding;
 mod listing;

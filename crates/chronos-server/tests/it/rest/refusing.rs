@@ -201,6 +201,8 @@ async fn no_body_makes_the_server_fail() {
     let job = house.make(&hourly("victim", "succeed")).await;
     let id = text(&job["id"]);
     let policy = house.post("/quiet-hours", &json!({"name": "victim"})).await.expect(201);
+    let subscription = json!({"name": "victim", "url": "https://example.com/"});
+    let subscription = house.post("/subscriptions", &subscription).await.expect(201);
     for (method, path) in [
         ("POST", "/jobs".to_owned()),
         ("POST", "/jobs/recurring".into()),
@@ -210,6 +212,8 @@ async fn no_body_makes_the_server_fail() {
         ("POST", format!("/jobs/{id}/preview")),
         ("POST", "/quiet-hours".into()),
         ("PATCH", format!("/quiet-hours/{}", text(&policy["id"]))),
+        ("POST", "/subscriptions".into()),
+        ("PATCH", format!("/subscriptions/{}", text(&subscription["id"]))),
         ("POST", "/dead-letters/redrive".into()),
     ] {
         for body in hostile() {

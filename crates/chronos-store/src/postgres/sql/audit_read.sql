@@ -1,2 +1,2 @@
 -- Decisions after a number, in order.
-SELECT last, decisions FROM chronos.audit WHERE last > $1 ORDER BY last LIMIT $2
+SELECT first, last, decisions FROM chronos.audit WHERE last > $1 ORDER BY last LIMIT $2

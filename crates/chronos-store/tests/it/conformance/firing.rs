@@ -58,7 +58,7 @@ pub(crate) async fn a_fired_slot_is_an_execution_that_waits(bench: &Bench) {
     assert_eq!(standing.next_slot, Some(at(20)));
     assert_eq!(standing.tally.fired, 1);
     let audit = bench.audit(1, 9).await.unwrap();
-    assert_eq!((audit[0].job, audit[0].at), (job.spec.id, at(10)));
+    assert_eq!((audit[0].job, audit[0].at), (Some(job.spec.id), at(10)));
     let decisions: Vec<_> = audit.into_iter().map(|event| event.decision).collect();
     assert_eq!(decisions, planned.plan.decisions);
 }

@@ -4,6 +4,7 @@
 //! again afterwards and must then answer as before.
 
 pub(crate) mod accounts;
+pub(crate) mod auditing;
 pub(crate) mod cancelling;
 pub(crate) mod claiming;
 pub(crate) mod crowds;
@@ -11,6 +12,7 @@ pub(crate) mod finding;
 pub(crate) mod finishing;
 pub(crate) mod firing;
 pub(crate) mod jobs;
+pub(crate) mod journal;
 pub(crate) mod manual;
 pub(crate) mod messages;
 pub(crate) mod once;
@@ -19,6 +21,7 @@ pub(crate) mod quiet_hours;
 pub(crate) mod reading;
 pub(crate) mod reaping;
 pub(crate) mod redriving;
+pub(crate) mod subscriptions;
 pub(crate) mod switching;
 pub(crate) mod taking;
 pub(crate) mod telling;
@@ -198,6 +201,13 @@ macro_rules! conformance {
                 long_messages_are_said_in_several_steps,
                 whoever_watches_hears_of_messages,
             }
+            journal {
+                every_end_is_told_once_with_the_decision_that_led_to_it,
+                what_is_cancelled_ends_where_it_does,
+                the_journal_is_read_on_from_anywhere,
+                the_journal_tells_of_jobs_as_they_are_now,
+                an_end_outlives_its_job,
+            }
             once {
                 the_same_request_makes_one_job,
                 a_key_is_good_for_one_request,
@@ -220,6 +230,14 @@ macro_rules! conformance {
                 an_enabled_job_goes_on_with_its_next_slot,
                 a_one_time_job_that_was_disabled_can_still_run,
                 disabling_twice_is_the_same_as_once,
+            }
+            auditing {
+                what_somebody_asks_for_is_told_as_theirs_and_the_rest_is_not,
+                what_is_done_about_policies_is_decided_in_the_same_step,
+                what_a_node_put_in_order_is_on_record,
+                a_run_and_its_end_are_found_by_their_trace,
+                what_is_asked_for_is_found_among_thousands_in_both_directions,
+                an_empty_audit_is_read_to_its_end,
             }
             reading {
                 executions_page_newest_first_over_live_and_past,

@@ -40,12 +40,12 @@ pub(crate) async fn policies_page_in_the_order_of_their_ids(bench: &mut Bench) {
     assert_eq!(bench.policies(Some(policy_id(2)), 9).await.unwrap(), all[2..]);
     assert_eq!(bench.policies(Some(policy_id(3)), 9).await, Ok(vec![]));
     assert_eq!(bench.policy(policy_id(2)).await.as_ref(), Ok(&all[1]));
-    bench.delete_policy(policy_id(2)).await.unwrap();
+    bench.delete_policy(policy_id(2), at(9)).await.unwrap();
     bench.reopen().await;
     let unknown = Error::NoSuchPolicy(policy_id(2));
     assert_eq!(bench.policies(None, 9).await.unwrap().len(), 2);
     assert_eq!(bench.policy(policy_id(2)).await, Err(unknown.clone()));
-    assert_eq!(bench.delete_policy(policy_id(2)).await, Err(unknown.clone()));
+    assert_eq!(bench.delete_policy(policy_id(2), at(9)).await, Err(unknown.clone()));
     let edited = bench.edit_policy(quiet(2, Mode::Skip), None, at(1)).await;
     assert_eq!(edited, Err(unknown));
 }
@@ -140,14 +140,14 @@ pub(crate) async fn a_policy_in_use_stays(bench: &mut Bench) {
     let in_use = |first: Vec<Observer>| {
         Err(Error::PolicyInUse(Box::new(Observers { count: first.len() as u64, first })))
     };
-    assert_eq!(bench.delete_policy(policy_id(1)).await, in_use(first.clone()));
+    assert_eq!(bench.delete_policy(policy_id(1), at(9)).await, in_use(first.clone()));
     bench.reopen().await;
-    assert_eq!(bench.delete_policy(policy_id(1)).await, in_use(first));
+    assert_eq!(bench.delete_policy(policy_id(1), at(9)).await, in_use(first));
     bench.delete_job(other.spec.id, at(1)).await.unwrap();
-    assert_eq!(bench.delete_policy(policy_id(1)).await, in_use(vec![observer(&job)]));
+    assert_eq!(bench.delete_policy(policy_id(1), at(9)).await, in_use(vec![observer(&job)]));
     let change = Change::Edit(Box::new(every("a", 10)));
     bench.amend_job(job.spec.id, change, None, at(1)).await.unwrap();
-    bench.delete_policy(policy_id(1)).await.unwrap();
+    bench.delete_policy(policy_id(1), at(9)).await.unwrap();
     assert_eq!(bench.policies(None, 9).await, Ok(vec![]));
 }
 
@@ -157,7 +157,7 @@ pub(crate) async fn of_many_jobs_that_observe_a_policy_the_first_are_told(bench:
     for number in 0..=most {
         bench.create(observing(every(&format!("job {number}"), 10), 1)).await;
     }
-    let Err(Error::PolicyInUse(observers)) = bench.delete_policy(policy_id(1)).await else {
+    let Err(Error::PolicyInUse(observers)) = bench.delete_policy(policy_id(1), at(9)).await else {
         panic!("it is in use");
     };
     assert_eq!((observers.count, observers.first.len()), (most as u64 + 1, most));

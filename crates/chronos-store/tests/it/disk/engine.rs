@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chronos_core::Store;
 use chronos_core::account::Accounts;
+use chronos_core::subscription::Subscriptions;
 use chronos_store::{EmbeddedStore, Retention};
 use tempfile::TempDir;
 
 use super::Disk;
 use crate::bench::Engine;
 use crate::conformance::accounts::Place;
+use crate::conformance::subscriptions::Shelf;
 use crate::shared_kv::SharedKv;
 
 /// An engine on disk, in a directory of its own.
@@ -46,17 +48,17 @@ pub(crate) async fn rocksdb() -> impl Engine {
     OnDisk::<chronos_store::kv::rocksdb::RocksKv>::new()
 }
 
-/// The fjall engine, for accounts.
+/// The fjall engine, for accounts and subscriptions.
 #[cfg(feature = "fjall")]
 #[expect(clippy::unused_async, reason = "other places take a while to make")]
-pub(crate) async fn fjall_on_disk() -> impl Place {
+pub(crate) async fn fjall_on_disk() -> impl Place + Shelf {
     OnDisk::<chronos_store::kv::fjall::FjallKv>::new()
 }
 
-/// The RocksDB engine, for accounts.
+/// The RocksDB engine, for accounts and subscriptions.
 #[cfg(feature = "rocksdb")]
 #[expect(clippy::unused_async, reason = "other places take a while to make")]
-pub(crate) async fn rocksdb_on_disk() -> impl Place {
+pub(crate) async fn rocksdb_on_disk() -> impl Place + Shelf {
     OnDisk::<chronos_store::kv::rocksdb::RocksKv>::new()
 }
 
@@ -75,6 +77,13 @@ impl<K: Disk> OnDisk<K> {
 #[async_trait]
 impl<K: Disk> Place for OnDisk<K> {
     async fn accounts(&self) -> Arc<dyn Accounts> {
+        self.reopen()
+    }
+}
+
+#[async_trait]
+impl<K: Disk> Shelf for OnDisk<K> {
+    async fn subscriptions(&self) -> Arc<dyn Subscriptions> {
         self.reopen()
     }
 }

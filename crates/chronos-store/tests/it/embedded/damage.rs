@@ -184,10 +184,10 @@ async fn an_unreadable_policy_holds_nothing_back_and_its_jobs_say_so() {
     assert!(told.iter().any(|event| event.decision.kind() == "schedule.policy_missing"));
     assert!(matches!(store.policy(policy.id).await, Err(Error::Corrupt(_))));
     assert_eq!(store.policies(None, 9).await, Ok(vec![]));
-    assert!(matches!(store.delete_policy(policy.id).await, Err(Error::PolicyInUse(_))));
+    assert!(matches!(store.delete_policy(policy.id, at(9)).await, Err(Error::PolicyInUse(_))));
     let change = Change::Edit(Box::new(every("a", 10)));
     store.amend_job(job, change, None, at(11)).await.unwrap();
-    store.delete_policy(policy.id).await.unwrap();
+    store.delete_policy(policy.id, at(9)).await.unwrap();
 }
 
 /// Quiet at all times.

@@ -3,6 +3,7 @@
 //! reads ahead.
 
 mod ahead;
+mod chapters;
 mod damage;
 mod faults;
 mod orphans;

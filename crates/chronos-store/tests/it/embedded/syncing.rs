@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use chronos_core::plan::Ending;
-use chronos_core::store::{Compacted, Error, EventFilter, Taker, Wake};
+use chronos_core::store::{Compacted, Error, EventFilter, JournalPage, Taker, Wake};
 use chronos_core::{Store, Timestamp};
 use chronos_store::kv::{self, Batch, CompactionWatch, Kv, MemoryKv, Order, Visitor};
 use chronos_store::{EmbeddedStore, Retention};
@@ -156,6 +156,19 @@ async fn a_message_is_read_once_it_is_synced_and_not_before() {
     }
     assert_eq!(read().await.events.len(), 3, "the disk has kept what it did not say it had");
     assert_eq!(heard.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn the_journal_tells_nothing_that_a_power_cut_could_take_back() {
+    let (store, kv) = store();
+    let read = async || store.journal(0, 9).await.unwrap();
+    let mut callers = create(&store, &kv, &["a"]).await;
+    assert_eq!(store.audit(0, 9).await.unwrap().len(), 1, "it is committed");
+    assert_eq!(read().await, JournalPage::default(), "and not synced");
+    kv.0.let_pass(1);
+    assert!(callers.join_next().await.unwrap().unwrap());
+    let page = read().await;
+    assert_eq!((page.entries.len(), page.cursor, page.more), (1, 1, false));
 }
 
 #[tokio::test]

@@ -93,7 +93,7 @@ fn assert_counted(answers: &Answers, job: &Job) {
     let rows = runs(&answers.executions[&job.spec.id]);
     let succeeded = rows.filter(|row| row.status() == "SUCCESS").count() as u64;
     let (mut fired, mut manual) = (0, 0);
-    for event in answers.audit.iter().filter(|it| it.job == job.spec.id) {
+    for event in answers.audit.iter().filter(|it| it.job == Some(job.spec.id)) {
         if let Decision::Fired { trigger, .. } = &event.decision {
             *(if trigger.is_scheduled() { &mut fired } else { &mut manual }) += 1;
         }
@@ -156,7 +156,7 @@ pub(crate) fn assert_no_slot_is_lost(answers: &Answers, job: &Job) {
     let rows = answers.executions[&job.spec.id].iter();
     let scheduled = rows.filter(|row| row.trigger.is_scheduled());
     let slots: BTreeSet<Timestamp> = scheduled.map(|row| row.slot).collect();
-    let decisions = answers.audit.iter().filter(|event| event.job == job.spec.id);
+    let decisions = answers.audit.iter().filter(|event| event.job == Some(job.spec.id));
     let ranges: Vec<Slots> = decisions
         .filter_map(|event| match &event.decision {
             Decision::Skipped { slots, .. } => Some(*slots),

@@ -148,7 +148,7 @@ impl World {
                 Ok(()) => true,
                 Err(_) => accepted(self.bench.edit_policy(policy(mode), None, now).await),
             },
-            Verb::DeletePolicy => accepted(self.bench.delete_policy(policy_id()).await),
+            Verb::DeletePolicy => accepted(self.bench.delete_policy(policy_id(), now).await),
             Verb::Restart => {
                 self.bench.reopen().await;
                 false

@@ -16,11 +16,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chronos_core::Store;
 use chronos_core::account::Accounts;
+use chronos_core::subscription::Subscriptions;
 use chronos_pgtest::Cluster;
 use chronos_store::{PostgresConfig, PostgresStore};
 
 use crate::bench::Engine;
 use crate::conformance::accounts::Place;
+use crate::conformance::subscriptions::Shelf;
 
 /// A schema of its own in a cluster.
 pub(crate) struct Schema {
@@ -59,6 +61,13 @@ impl Schema {
 #[async_trait]
 impl Place for Schema {
     async fn accounts(&self) -> Arc<dyn Accounts> {
+        Arc::new(self.store().await)
+    }
+}
+
+#[async_trait]
+impl Shelf for Schema {
+    async fn subscriptions(&self) -> Arc<dyn Subscriptions> {
         Arc::new(self.store().await)
     }
 }

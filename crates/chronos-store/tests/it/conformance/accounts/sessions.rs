@@ -8,7 +8,7 @@ use crate::bench::at;
 pub(crate) async fn a_session_goes_on_until_it_is_ended_or_expires(desk: &mut Desk) {
     let (ada, bob) = desk.two().await;
     for (user, number) in [(ada.id, 1), (bob.id, 2), (bob.id, 3), (bob.id, 4)] {
-        desk.open_session(session(user, number, 1), at(1)).await.unwrap();
+        desk.open_session(session(user, number, 1), at(1).into()).await.unwrap();
     }
     desk.reopen().await;
     assert!(desk.goes_on(bob.id, 2, 999).await);
@@ -27,7 +27,7 @@ pub(crate) async fn a_session_goes_on_until_it_is_ended_or_expires(desk: &mut De
 
 pub(crate) async fn a_refresh_token_is_good_once(desk: &mut Desk) {
     let ada = desk.create("ada", Role::Admin).await;
-    desk.open_session(session(ada.id, 1, 1), at(1)).await.unwrap();
+    desk.open_session(session(ada.id, 1, 1), at(1).into()).await.unwrap();
     let rotate = async |desk: &Desk, shown: u8, next: u8, second| {
         let (shown, next) = (Digest::new([shown; 32]), Digest::new([next; 32]));
         desk.rotate_session(ada.id, session_id(1), shown, next, at(second)).await
@@ -40,13 +40,13 @@ pub(crate) async fn a_refresh_token_is_good_once(desk: &mut Desk) {
     assert_eq!(rotate(desk, 1, 4, 5).await.unwrap_err(), Error::SessionReused);
     assert!(!desk.goes_on(ada.id, 1, 6).await, "a thief and the robbed both have to log in");
     assert_eq!(rotate(desk, 3, 4, 7).await.unwrap_err(), Error::NoSuchSession);
-    desk.open_session(session(ada.id, 1, 8), at(8)).await.unwrap();
+    desk.open_session(session(ada.id, 1, 8), at(8).into()).await.unwrap();
     assert_eq!(rotate(desk, 1, 2, 1_000).await.unwrap_err(), Error::NoSuchSession);
 }
 
 pub(crate) async fn of_one_refresh_token_shown_twice_at_once_one_is_taken(desk: &mut Desk) {
     let ada = desk.create("ada", Role::Admin).await;
-    desk.open_session(session(ada.id, 1, 1), at(1)).await.unwrap();
+    desk.open_session(session(ada.id, 1, 1), at(1).into()).await.unwrap();
     let shown = [2, 3].map(|next| {
         let (accounts, user) = (desk.accounts.clone().unwrap(), ada.id);
         let (shown, next) = (Digest::new([1; 32]), Digest::new([next; 32]));
@@ -67,7 +67,7 @@ pub(crate) async fn a_user_has_only_so_many_sessions(desk: &mut Desk) {
     let most = u8::try_from(MAX_SESSIONS).unwrap();
     for number in 0..=most {
         let session = session(ada.id, number, i64::from(number));
-        desk.open_session(session, at(i64::from(number))).await.unwrap();
+        desk.open_session(session, at(i64::from(number)).into()).await.unwrap();
     }
     assert!(!desk.goes_on(ada.id, 0, 100).await, "the oldest makes room");
     assert!(desk.goes_on(ada.id, 1, 100).await);

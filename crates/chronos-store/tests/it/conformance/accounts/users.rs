@@ -98,7 +98,7 @@ pub(crate) async fn a_new_password_and_a_ban_end_what_was_handed_out(desk: &mut 
     for (change, generation) in [(password, 2), (disable(true), 3), (disable(false), 4)] {
         let enabled = !desk.user(bob.id).await.unwrap().disabled;
         if enabled {
-            desk.open_session(session(bob.id, 1, 1), at(1)).await.unwrap();
+            desk.open_session(session(bob.id, 1, 1), at(1).into()).await.unwrap();
         }
         let changed = desk.change_user(bob.id, change, at(2).into()).await.unwrap();
         assert_eq!(changed.generation, generation);
@@ -138,7 +138,7 @@ pub(crate) async fn the_last_admin_stays(desk: &mut Desk) {
 
 pub(crate) async fn a_deleted_user_leaves_nothing_to_get_in_with(desk: &mut Desk) {
     let (_, bob) = desk.two().await;
-    desk.open_session(session(bob.id, 1, 1), at(1)).await.unwrap();
+    desk.open_session(session(bob.id, 1, 1), at(1).into()).await.unwrap();
     desk.create_key(key(bob.id, 2), at(1).into()).await.unwrap();
     desk.delete_user(bob.id, at(2).into()).await.unwrap();
     desk.reopen().await;
@@ -146,7 +146,7 @@ pub(crate) async fn a_deleted_user_leaves_nothing_to_get_in_with(desk: &mut Desk
     assert!(!desk.goes_on(bob.id, 1, 3).await);
     assert!(desk.key(KeyId::from_bytes([2; 16])).await.unwrap().is_none());
     assert_eq!(desk.delete_user(bob.id, at(3).into()).await, Err(Error::NoSuchUser(bob.id)));
-    let opened = desk.open_session(session(bob.id, 1, 1), at(3)).await;
+    let opened = desk.open_session(session(bob.id, 1, 1), at(3).into()).await;
     assert_eq!(opened, Err(Error::NoSuchUser(bob.id)));
     let made = desk.create_key(key(bob.id, 3), at(3).into()).await;
     assert_eq!(made, Err(Error::NoSuchUser(bob.id)));

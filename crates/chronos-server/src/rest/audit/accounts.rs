@@ -7,16 +7,16 @@ use chronos_core::account::Event;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::api::Api;
-use super::cursor;
-use super::document::WhyNot;
-use super::page::{self, Paged};
-use super::query::Query;
 use crate::problem::Problem;
+use crate::rest::api::Api;
+use crate::rest::cursor;
+use crate::rest::document::WhyNot;
+use crate::rest::page::{self, Paged};
+use crate::rest::query::Query;
 
 /// Something that was done about an account, or refused.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct AccountEvent {
+pub(in crate::rest) struct AccountEvent {
     /// Its place in the order of all of them, from 1, without gaps.
     sequence: u64,
     #[schema(value_type = String, format = DateTime)]
@@ -63,7 +63,7 @@ impl From<&Event> for AccountEvent {
 /// Account events, newest first.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it only tells the document what a page looks like")]
-pub(super) struct AccountEventPage {
+pub(in crate::rest) struct AccountEventPage {
     items: Vec<AccountEvent>,
     next_cursor: Option<String>,
 }
@@ -75,7 +75,10 @@ pub(super) struct AccountEventPage {
     responses(
         (status = 200, description = "Some of the events", body = AccountEventPage),
         WhyNot))]
-pub(super) async fn list(State(api): State<Api>, query: Query) -> Result<Response, Problem> {
+pub(in crate::rest) async fn list(
+    State(api): State<Api>,
+    query: Query,
+) -> Result<Response, Problem> {
     let (limit, asked) = query.page_alone()?;
     let before = cursor::read(&"account events", asked.as_deref())?.map(u128::from_be_bytes);
     let before = before.map(|before| u64::try_from(before).unwrap_or(u64::MAX));

@@ -1,0 +1,4 @@
+-- As audit_between, the newest first.
+SELECT first, last, decisions FROM chronos.audit
+WHERE last >= $1 AND last <= (SELECT last FROM chronos.audit WHERE last >= $2 ORDER BY last LIMIT 1)
+ORDER BY last DESC LIMIT $3

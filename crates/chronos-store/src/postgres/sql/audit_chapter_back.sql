@@ -1,0 +1,5 @@
+-- As audit_chapter, the last of them.
+SELECT chapter FROM chronos.audit_digests d
+WHERE chapter >= $1 AND chapter <= $2 AND latest >= $3 AND earliest < $4
+    AND NOT EXISTS (SELECT FROM unnest($5::integer[]) AS wanted (bit) WHERE get_bit(d.bits, wanted.bit) = 0)
+ORDER BY chapter DESC LIMIT 1

@@ -1,0 +1,2 @@
+-- Removes a subscription.
+DELETE FROM chronos.subscriptions WHERE id = $1 RETURNING id

@@ -1,0 +1,2 @@
+-- A subscription.
+SELECT subscription::text FROM chronos.subscriptions WHERE id = $1
