@@ -49,7 +49,11 @@ impl JournalEntry {
             | Decision::Disabled
             | Decision::Enabled
             | Decision::Redriven { .. }
-            | Decision::Told { .. } => None,
+            | Decision::Told { .. }
+            | Decision::PolicyCreated { .. }
+            | Decision::PolicyUpdated { .. }
+            | Decision::PolicyDeleted { .. }
+            | Decision::Reconciled(_) => None,
         }
     }
 

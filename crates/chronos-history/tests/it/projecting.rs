@@ -54,7 +54,7 @@ async fn work(store: &dyn Store, second: u64, jobs: &[JobId]) {
     store.fire_due(now, 100, None).await.unwrap();
     let worker = WorkerId::new("w");
     let terms = Terms { now, lease: Duration::from_secs(30) };
-    let claims = store.claim(&worker, terms, 100).await.unwrap().claims;
+    let claims = store.claim(&worker, terms, 100.into()).await.unwrap().claims;
     let mut ends = Vec::new();
     for claim in claims {
         let number = jobs.iter().position(|job| *job == claim.spec.id).unwrap() as u64;
