@@ -127,6 +127,19 @@ impl ExecutionId {
         tag(self.as_bytes())
     }
 
+    /// The least and the greatest id that an execution of a slot can have.
+    #[must_use]
+    pub fn of_slot(slot: Timestamp) -> (Self, Self) {
+        let millis = u64::try_from(slot.as_millis()).unwrap_or(0);
+        let [_, _, head @ ..] = millis.to_be_bytes();
+        let bound = |rest: u8| {
+            let mut bytes = [rest; 16];
+            bytes[..6].copy_from_slice(&head);
+            Self::from_bytes(bytes)
+        };
+        (bound(0), bound(u8::MAX))
+    }
+
     /// The id of one attempt at one slot: derived, so that whoever plans a slot names it alike. It
     /// ends as the job's id does, which leads from an execution to its job.
     #[must_use]

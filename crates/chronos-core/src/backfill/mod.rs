@@ -179,6 +179,12 @@ impl Backfill {
         self.state.ended_at().is_some()
     }
 
+    /// Whether it comes to further slots by itself.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.state == State::Running && self.cursor.is_some()
+    }
+
     /// Whether the execution is one of its runs.
     #[must_use]
     pub fn asked_for(&self, execution: &Execution) -> bool {

@@ -1,8 +1,10 @@
 //! The port: what a store must do about backfills, each verb one atomic step.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
-use super::{Backfill, Entry, Switch};
+use super::{Backfill, Entry, Switch, Wait};
 use crate::store::{Error, Result};
 use crate::{BackfillId, JobId, Timestamp};
 
@@ -48,10 +50,30 @@ pub struct Advanced {
     pub fired: usize,
     /// Slots that had run, and were passed over.
     pub passed_over: usize,
-    /// Backfills that were through by it.
-    pub finished: Vec<Backfill>,
     /// Jobs whose records cannot be read, so that their backfills wait.
     pub unreadable: Vec<(JobId, Error)>,
     /// When to look again; may be past when `limit` cut the step short.
     pub next: Option<Timestamp>,
+}
+
+impl Advanced {
+    /// Slots of one backfill in one step.
+    pub const SLOTS_AT_ONCE: usize = 64;
+    /// Where only others can tell when something may go on, it is looked at again after this.
+    pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+    /// Has it looked at again no later than this.
+    pub fn look_again(&mut self, at: Timestamp) {
+        self.next = Some(self.next.map_or(at, |next| next.min(at)));
+    }
+
+    /// Has it looked at again when a backfill may go on that was left like this.
+    pub fn look_again_at(&mut self, left: &Backfill, waits: Option<Wait>, now: Timestamp) {
+        match waits {
+            // Whoever ends a run tells of it, but a message may be lost.
+            Some(wait) => self.look_again(wait.until().unwrap_or(now.after(Self::LOOK_AGAIN))),
+            None if left.goes_on() => self.look_again(now),
+            None => {}
+        }
+    }
 }
