@@ -2,7 +2,7 @@
 
 use chronos_core::Timestamp;
 use chronos_core::account::{Event, What};
-use chronos_core::audit::{self, Decision, EndingKind, Outcome, Reconciliation};
+use chronos_core::audit::{self, BackfillAct, Decision, EndingKind, Outcome, Reconciliation};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
