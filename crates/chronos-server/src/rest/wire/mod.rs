@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(super) mod backfill;
 pub(super) mod event;
 pub(super) mod execution;
+pub(crate) mod history;
 pub(super) mod job;
 pub(super) mod notify;
 pub(super) mod policy;
