@@ -17,6 +17,8 @@ const LOCK: &str = "lock";
 const MARKER: &str = "history";
 const DRAFT: &str = "history.new";
 const ENGINE: &str = "engine";
+/// Beside the archive; it looks after itself.
+const SEARCH: &str = "search";
 const FIRST_LINE: &str = "chronos history, format ";
 
 /// A directory that this process alone uses, until it is dropped.
@@ -130,7 +132,7 @@ fn refuse_strangers(path: &Path) -> Result<(), ArchiveError> {
     let entries = fs::read_dir(path).map_err(ArchiveError::io("read", path))?;
     for entry in entries {
         let name = entry.map_err(ArchiveError::io("read", path))?.file_name();
-        if ![LOCK, DRAFT, ENGINE].iter().any(|ours| name == *ours) {
+        if ![LOCK, DRAFT, ENGINE, SEARCH].iter().any(|ours| name == *ours) {
             let found = name.to_string_lossy().into_owned();
             return Err(ArchiveError::Stranger { path: path.into(), found });
         }
