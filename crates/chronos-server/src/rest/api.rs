@@ -19,6 +19,7 @@ use crate::auth::{Auth, Caller};
 use crate::daemon::Gate;
 use crate::defaults::Defaults;
 use crate::grpc::Changes;
+use crate::history::History;
 use crate::loops::{self, Asker};
 use crate::metrics::Metrics;
 use crate::places::Places;
@@ -36,6 +37,7 @@ pub(crate) struct Api {
     pub(super) metrics: Arc<Metrics>,
     pub(super) gate: Arc<Gate>,
     pub(crate) auth: Arc<Auth>,
+    pub(super) history: History,
     /// Where those find room who wait for events.
     pub(super) places: Places,
     /// Since when what happens is counted.
@@ -49,10 +51,11 @@ impl Api {
         metrics: Arc<Metrics>,
         gate: Arc<Gate>,
         auth: Arc<Auth>,
+        history: History,
         places: Places,
     ) -> Self {
         let since = service.clock().now();
-        Self { service, changes, metrics, gate, auth, places, since }
+        Self { service, changes, metrics, gate, auth, history, places, since }
     }
 
     pub(super) fn store(&self) -> &dyn Store {

@@ -12,6 +12,7 @@ mod document;
 mod events;
 mod executions;
 mod explain;
+mod history;
 mod idempotency;
 mod jobs;
 mod lines;
@@ -92,6 +93,11 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(audit::list))
         .routes(routes!(audit::accounts::list))
         .routes(routes!(explain::explain))
+        .routes(routes!(history::standing::get))
+        .routes(routes!(history::standing::rebuild))
+        .routes(routes!(history::toc::list))
+        .routes(routes!(history::toc::get))
+        .routes(routes!(history::jobs::get))
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::revoke))
         .routes(routes!(users::list, users::create))
