@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_engine::{SchedulerConfig, SchedulerService};
-use chronos_history::{Extractive, create_rollup_jobs};
+use chronos_history::{Extractive, IndexCommitJobConfig, create_index_commit_job, create_rollup_jobs};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -60,6 +60,12 @@ impl Keeping {
         let scheduler = local.as_deref().unwrap_or(service);
         let (archives, summarizer) = (Arc::new(history.clone()), Arc::new(Extractive));
         create_rollup_jobs(scheduler, archives, summarizer, rollup).await?;
+        let indexed = history.clone();
+        let commit = move |context| {
+            let history = indexed.clone();
+            async move { history.index(context).await }
+        };
+        create_index_commit_job(scheduler, commit, IndexCommitJobConfig::default()).await?;
         Ok(Self { history, local, following: None })
     }
 

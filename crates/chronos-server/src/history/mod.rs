@@ -2,6 +2,7 @@
 
 mod config;
 mod follower;
+mod search;
 mod state;
 
 use std::fmt;
@@ -12,14 +13,16 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use chronos_core::Store;
 use chronos_engine::Clock;
+use chronos_history::search::Indexer;
 use chronos_history::{
     Archive, ArchiveError, Archives, Extractive, Level, Projector, RollupJob, Shelf,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OnceCell};
 use tokio_util::sync::CancellationToken;
 
 pub use config::HistoryConfig;
 pub(crate) use follower::Follower;
+pub(crate) use search::Sought;
 pub(crate) use state::Standing;
 
 use crate::auth::Caller;
@@ -61,6 +64,8 @@ enum State {
 #[derive(Clone)]
 struct Open {
     projector: Projector,
+    /// The search index beside it, once it was wanted.
+    search: Arc<OnceCell<Indexer>>,
     /// Cancelled when whoever uses the archive should let go of it.
     leaving: CancellationToken,
     /// Whether it has caught up once with what there was when it was opened.

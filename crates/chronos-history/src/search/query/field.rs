@@ -86,7 +86,7 @@ impl Field {
         match self {
             Self::Job => "the id of a job, or words of its name".into(),
             Self::Status => format!("one of {}", Self::STATUSES.join(", ")),
-            Self::Owner => "the name of a user".into(),
+            Self::Owner => "who jobs were created by, as they tell it".into(),
             Self::Type => {
                 "the type of an audit event such as schedule.paused, message, toc.day and the \
                            like, or the part before the dot"
