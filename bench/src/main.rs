@@ -10,6 +10,7 @@ mod peer;
 mod process;
 mod report;
 mod store;
+mod toc;
 mod web;
 mod workload;
 
@@ -24,7 +25,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 17] = [
+const SCENARIOS: [&str; 19] = [
     "core",
     "store",
     "registration",
@@ -33,6 +34,8 @@ const SCENARIOS: [&str; 17] = [
     "throughput",
     "million",
     "history",
+    "history-projector",
+    "history-rollup",
     "requests",
     "api",
     "cluster",
@@ -68,6 +71,8 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-load" => runtime()?.block_on(disk::million_load(Path::new(&place()?))),
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
+        "history-projector" => runtime()?.block_on(toc::projector()),
+        "history-rollup" => runtime()?.block_on(toc::rollup()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
         "cluster" => runtime()?.block_on(cluster::measure()),

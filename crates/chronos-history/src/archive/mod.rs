@@ -9,6 +9,7 @@ mod error;
 mod fresh;
 mod key;
 mod project;
+mod prune;
 mod read;
 mod record;
 mod roll;

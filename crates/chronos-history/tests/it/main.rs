@@ -12,4 +12,5 @@ mod projecting;
 mod search;
 mod sketch;
 mod spelling;
+mod stores;
 mod world;

@@ -60,6 +60,8 @@ enum Command {
     Audit(client::Audit),
     /// Say what happened to a job at a time, or will, and why
     Explain(client::Explain),
+    /// Show what happened by the hour, the day, the week, the month or the year
+    History(client::History),
     /// Have what message jobs say sent to a URL: list, create, show, edit, pause, resume, delete
     Subscriptions(client::Subscriptions),
     /// List what failed for good, and try it again
@@ -139,6 +141,7 @@ where
         Command::Events(args) => client::events(args, out),
         Command::Audit(args) => client::audit(args, out),
         Command::Explain(args) => client::explain(args, out),
+        Command::History(args) => client::history(args, now, out),
         Command::Subscriptions(args) => client::subscriptions(args, now, out),
         Command::DeadLetters(args) => client::dead_letters(args, out),
         Command::Login(args) => client::login(&args, out),
