@@ -9,6 +9,7 @@ mod live;
 mod peer;
 mod process;
 mod report;
+mod search;
 mod store;
 mod toc;
 mod web;
@@ -25,7 +26,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 19] = [
+const SCENARIOS: [&str; 20] = [
     "core",
     "store",
     "registration",
@@ -36,6 +37,7 @@ const SCENARIOS: [&str; 19] = [
     "history",
     "history-projector",
     "history-rollup",
+    "history-search",
     "requests",
     "api",
     "cluster",
@@ -72,6 +74,7 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
         "history-projector" => runtime()?.block_on(toc::projector()),
+        "history-search" => search::measure(),
         "history-rollup" => runtime()?.block_on(toc::rollup()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
