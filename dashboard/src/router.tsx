@@ -82,6 +82,29 @@ const eventsRoute = createRoute({
   component: lazyRouteComponent(() => import("./pages/events"), "Events"),
 });
 
+const AUDIT = ["job", "kind", "actor", "owner", "trace_id", "since", "until"] as const;
+export type AuditFilter = Partial<Record<(typeof AUDIT)[number], string>>;
+
+const auditRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  validateSearch: (search): AuditFilter => {
+    const filter: AuditFilter = {};
+    for (const key of AUDIT) {
+      const value = search[key];
+      if (typeof value === "string" || typeof value === "number") filter[key] = String(value);
+    }
+    return filter;
+  },
+  component: lazyRouteComponent(() => import("./pages/audit"), "Audit"),
+});
+
+const subscriptionsRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/subscriptions",
+  component: lazyRouteComponent(() => import("./pages/subscriptions"), "Subscriptions"),
+});
+
 const workersRoute = createRoute({
   getParentRoute: () => root,
   path: "/workers",
@@ -105,6 +128,8 @@ export const router = createRouter({
     deadLettersRoute,
     quietHoursRoute,
     eventsRoute,
+    auditRoute,
+    subscriptionsRoute,
     workersRoute,
     peopleRoute,
   ]),

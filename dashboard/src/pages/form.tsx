@@ -21,7 +21,7 @@ const newRoute = getRouteApi("/jobs/new");
 
 export function NewJobPage() {
   const { from } = newRoute.useSearch();
-  const original = useQuery({ ...query(from ?? ""), enabled: Boolean(from), refetchInterval: false });
+  const original = useQuery({ ...query(from ?? ""), queryKey: ["copied", from], enabled: Boolean(from) });
   if (from && original.isPending) return <Loading />;
   const draft = original.data ? { ...draftOf(original.data), name: `${original.data.name} copy` } : BLANK;
   return <Form start={draft} />;
@@ -31,11 +31,13 @@ export function EditJobPage() {
   const { id } = editRoute.useParams();
   const original = useQuery({
     ...query(id),
-    refetchInterval: false,
+    // What is being written must not change below the pen.
+    queryKey: ["edited", id],
+    gcTime: 0,
     staleTime: 0,
     refetchOnWindowFocus: false,
   });
-  if (original.isPending || original.isFetching) return <Loading />;
+  if (original.isPending) return <Loading />;
   if (!original.data) return <Failed error={original.error} retry={() => original.refetch()} />;
   return <Form start={draftOf(original.data)} job={original.data} />;
 }

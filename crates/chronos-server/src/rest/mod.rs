@@ -6,12 +6,14 @@ mod audit;
 mod auth;
 mod body;
 mod bulk;
+mod changes;
 mod cursor;
 mod dead_letters;
 mod document;
 mod events;
 mod executions;
 mod explain;
+mod herd;
 mod idempotency;
 mod jobs;
 mod lines;
@@ -22,6 +24,8 @@ mod patch;
 mod preview;
 mod query;
 mod quiet_hours;
+mod recent;
+mod streams;
 mod strict;
 mod subscriptions;
 mod trace;
@@ -60,6 +64,8 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(list::list, jobs::create))
         .routes(routes!(jobs::create_recurring))
         .routes(routes!(jobs::get, jobs::change, jobs::delete))
+        .routes(routes!(changes::stream))
+        .routes(routes!(recent::list))
         .routes(routes!(jobs::pause))
         .routes(routes!(jobs::resume))
         .routes(routes!(jobs::run))
@@ -82,6 +88,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(subscriptions::resume))
         .routes(routes!(monitoring::jobs))
         .routes(routes!(monitoring::workers))
+        .routes(routes!(herd::show))
         .routes(routes!(document::tell))
         .routes(routes!(auth::signup))
         .routes(routes!(auth::login))
@@ -90,6 +97,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(auth::password))
         .routes(routes!(auth::me))
         .routes(routes!(audit::list))
+        .routes(routes!(audit::stream::stream))
         .routes(routes!(audit::accounts::list))
         .routes(routes!(explain::explain))
         .routes(routes!(api_keys::list, api_keys::create))
