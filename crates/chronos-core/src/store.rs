@@ -261,6 +261,12 @@ pub trait Store: Send + Sync + 'static {
         self.stats().await.map(drop)
     }
 
+    /// What there is too much of, in a few words, while what can wait should wait: writes that are held up, or
+    /// callers that queue. Answers at once, from what is known.
+    fn pressure(&self) -> Option<String> {
+        None
+    }
+
     /// Makes everything acknowledged durable.
     async fn flush(&self) -> Result<()>;
 

@@ -27,6 +27,7 @@ mod digest;
 mod entry;
 mod error;
 mod facts;
+mod jobs;
 mod node;
 mod period;
 mod projector;
@@ -39,6 +40,10 @@ pub use entry::{Ended, Entry, Event, reason_of};
 pub use error::Error;
 pub use facts::{
     Cause, Causes, Endings, Failures, Figures, JobFacts, Sighting, Sketch, Slowest, Spell, Timeline,
+};
+pub use jobs::{
+    Archives, INDEX_COMMIT_JOB, IndexCommitJobConfig, ROLLUP_DAY_JOB, ROLLUP_MONTH_JOB,
+    ROLLUP_WEEK_JOB, RollupJobConfig, create_index_commit_job, create_rollup_jobs,
 };
 pub use node::{Bullet, Failing, Node, Phase, Slow, Summary};
 pub use period::{Level, Period};

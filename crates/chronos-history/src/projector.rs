@@ -61,6 +61,13 @@ impl Projector {
         Ok(Self { store, archive })
     }
 
+    /// Empties the archive in a directory, whatever state it is in, to have it made again from a store.
+    pub async fn anew(store: Arc<dyn Store>, path: &Path) -> Result<Self, ProjectError> {
+        let path = path.to_owned();
+        let archive = blocking(move || Archive::anew(&path)).await?;
+        Ok(Self { store, archive })
+    }
+
     /// The archive that it reads into.
     #[must_use]
     pub fn archive(&self) -> &Archive {

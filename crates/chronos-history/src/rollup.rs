@@ -75,6 +75,45 @@ impl RollupJob {
         Ok(rolled)
     }
 
+    /// Whether there is something that a run would tell.
+    pub async fn is_due(&self, now: Timestamp) -> Result<bool, ArchiveError> {
+        let job = self.clone();
+        self.blocking(move |archive| {
+            for level in Level::ALL.into_iter().filter(|level| job.covers(*level)) {
+                for (period, mark) in archive.marks(level)? {
+                    if job.parts_to_tell(archive, (period, mark), now)?.is_some() {
+                        return Ok(true);
+                    }
+                }
+            }
+            Ok(false)
+        })
+        .await
+    }
+
+    /// The children that a marked period has to tell of; nothing where it has none, or says all of it already.
+    fn parts_to_tell(
+        &self,
+        archive: &Archive,
+        (period, mark): (Period, u64),
+        now: Timestamp,
+    ) -> Result<Option<Vec<Period>>, ArchiveError> {
+        let min_age = self.min_age(period.level());
+        let phase = self.phase(period, now);
+        if period.level() == Level::Hour && phase == Phase::Partial {
+            return Ok(None);
+        }
+        let children = archive.known_children(period, |child| child.is_settled(now, min_age))?;
+        let has_parts = period.level() == Level::Hour || !children.is_empty();
+        let is_told = !has_parts || archive.is_current((period, mark), phase, &children)?;
+        Ok((!is_told).then_some(children))
+    }
+
+    fn phase(&self, period: Period, now: Timestamp) -> Phase {
+        let is_settled = period.is_settled(now, self.min_age(period.level()));
+        if is_settled { Phase::Final } else { Phase::Partial }
+    }
+
     /// Its own level and those above; days are told from hours, which nobody else tells of.
     fn covers(&self, level: Level) -> bool {
         level >= self.level || (self.level == Level::Day && level == Level::Hour)
@@ -90,20 +129,14 @@ impl RollupJob {
         now: Timestamp,
         rolled: &mut RolledUp,
     ) -> Result<(), ArchiveError> {
-        let min_age = self.min_age(period.level());
-        let is_settled = period.is_settled(now, min_age);
-        if period.level() == Level::Hour && !is_settled {
+        let phase = self.phase(period, now);
+        if period.level() == Level::Hour && phase == Phase::Partial {
             return Ok(());
         }
-        let phase = if is_settled { Phase::Final } else { Phase::Partial };
+        let job = self.clone();
         let gathered = self.blocking(move |archive| {
-            let is_ready = |child: Period| child.is_settled(now, min_age);
-            let children = archive.known_children(period, is_ready)?;
-            let has_parts = period.level() == Level::Hour || !children.is_empty();
-            if !has_parts || archive.is_current((period, mark), phase, &children)? {
-                return Ok(None);
-            }
-            archive.gather(period, &children).map(Some)
+            let children = job.parts_to_tell(archive, (period, mark), now)?;
+            children.map(|children| archive.gather(period, &children)).transpose()
         });
         let mut nodes = Vec::new();
         for shelf in gathered.await?.into_iter().flatten() {

@@ -57,6 +57,16 @@ impl Directory {
         Ok(directory)
     }
 
+    /// Takes the directory and empties it, whatever state and of whatever format the history in it is.
+    pub(super) fn anew(path: &Path) -> Result<Self, ArchiveError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(ArchiveError::io("create", path))?;
+        refuse_strangers(path)?;
+        let directory = Self { path: path.into(), _lock: lock(path)? };
+        directory.begin()?;
+        Ok(directory)
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -130,7 +140,7 @@ fn refuse_strangers(path: &Path) -> Result<(), ArchiveError> {
     let entries = fs::read_dir(path).map_err(ArchiveError::io("read", path))?;
     for entry in entries {
         let name = entry.map_err(ArchiveError::io("read", path))?.file_name();
-        if ![LOCK, DRAFT, ENGINE].iter().any(|ours| name == *ours) {
+        if ![LOCK, MARKER, DRAFT, ENGINE].iter().any(|ours| name == *ours) {
             let found = name.to_string_lossy().into_owned();
             return Err(ArchiveError::Stranger { path: path.into(), found });
         }

@@ -70,6 +70,13 @@ pub(super) fn facts_of(period: Period) -> Vec<u8> {
     of_period(FACTS, period)
 }
 
+/// What every key of a level's nodes on a shelf begins with.
+pub(super) fn nodes_of(shelf: Shelf<'_>, level: Level) -> Vec<u8> {
+    let mut key = Key::Node(shelf, Period::containing(level, Timestamp::EPOCH)).encode();
+    key.truncate(key.len() - START);
+    key
+}
+
 /// The job whose facts are under this key.
 pub(super) fn job_in(key: &[u8]) -> Option<JobId> {
     let job = key.get(2 + START..)?;
@@ -83,7 +90,16 @@ pub(super) fn marks_of(level: Level) -> Vec<u8> {
 
 /// The period that is marked by this key.
 pub(super) fn marked_in(level: Level, key: &[u8]) -> Option<Period> {
-    let start = <[u8; START]>::try_from(key.get(2..)?).ok()?;
+    period_at(level, key.get(2..)?)
+}
+
+/// The period whose node of this level is under this key.
+pub(super) fn told_in(level: Level, key: &[u8]) -> Option<Period> {
+    period_at(level, key.get(key.len().checked_sub(START)?..)?)
+}
+
+fn period_at(level: Level, start: &[u8]) -> Option<Period> {
+    let start = <[u8; START]>::try_from(start).ok()?;
     let micros = (u64::from_be_bytes(start) ^ BIAS).cast_signed();
     let start = Timestamp::from_micros(micros);
     let period = Period::containing(level, start);

@@ -58,11 +58,9 @@ impl Archive {
         Self::over(Directory::open(path)?)
     }
 
-    /// Empties the archive in a directory, and opens it.
+    /// Empties the archive in a directory, whatever state it is in, and opens it.
     pub fn anew(path: &Path) -> Result<Self> {
-        let directory = Directory::open(path)?;
-        directory.begin()?;
-        Self::over(directory)
+        Self::over(Directory::anew(path)?)
     }
 
     fn over(directory: Directory) -> Result<Self> {

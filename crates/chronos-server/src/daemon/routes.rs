@@ -23,6 +23,7 @@ use super::{Error, Limits};
 use crate::auth::{Auth, authorise};
 use crate::dashboard;
 use crate::grpc::{Changes, Scheduler};
+use crate::history::History;
 use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::proto::DESCRIPTORS;
@@ -36,6 +37,7 @@ pub(super) struct Behind<'a> {
     pub(super) own: Option<&'a Arc<EmbeddedStore>>,
     pub(super) metrics: &'a Arc<Metrics>,
     pub(super) auth: &'a Arc<Auth>,
+    pub(super) history: &'a History,
     pub(super) gate: &'a Arc<Gate>,
     pub(super) probes: &'a Probes,
     pub(super) closing: &'a CancellationToken,
@@ -44,7 +46,7 @@ pub(super) struct Behind<'a> {
 
 /// Everything that a daemon serves.
 pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
-    let &Behind { service, own, metrics, auth, gate, probes, closing, limits } = behind;
+    let &Behind { service, own, metrics, auth, history, gate, probes, closing, limits } = behind;
     let changes = Changes::new();
     service.observe(Arc::new(changes.clone()));
     let places = Places::new(limits.watchers, limits.watchers_per_account);
@@ -61,7 +63,9 @@ pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
     let reflection =
         Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;
     let (metrics, gate) = (metrics.clone(), gate.clone());
-    let api = Api::new(service.clone(), changes, metrics, gate.clone(), auth.clone(), places);
+    let (auth_of_api, history) = (auth.clone(), history.clone());
+    let api =
+        Api::new(service.clone(), changes, metrics, gate.clone(), auth_of_api, history, places);
     let guard = Guard { gate: gate.clone(), request_timeout: limits.request_timeout };
     let patient = Guard { gate: gate.clone(), request_timeout: limits.bulk_timeout };
     let bulk = rest::bulk_router(api.clone());

@@ -21,6 +21,7 @@ use crate::auth::{Auth, Caller};
 use crate::daemon::Gate;
 use crate::defaults::Defaults;
 use crate::grpc::Changes;
+use crate::history::History;
 use crate::loops::{self, Asker};
 use crate::metrics::Metrics;
 use crate::places::Places;
@@ -38,6 +39,7 @@ pub(crate) struct Api {
     pub(super) metrics: Arc<Metrics>,
     pub(super) gate: Arc<Gate>,
     pub(crate) auth: Arc<Auth>,
+    pub(super) history: History,
     /// Where those find room who wait for events.
     pub(super) places: Places,
     /// Since when what happens is counted.
@@ -53,11 +55,12 @@ impl Api {
         metrics: Arc<Metrics>,
         gate: Arc<Gate>,
         auth: Arc<Auth>,
+        history: History,
         places: Places,
     ) -> Self {
         let since = service.clock().now();
         let herd = herd::unknown();
-        Self { service, changes, metrics, gate, auth, places, since, herd }
+        Self { service, changes, metrics, gate, auth, history, places, since, herd }
     }
 
     pub(super) fn store(&self) -> &dyn Store {

@@ -14,6 +14,7 @@ mod events;
 mod executions;
 mod explain;
 mod herd;
+mod history;
 mod idempotency;
 mod jobs;
 mod lines;
@@ -100,6 +101,11 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(audit::stream::stream))
         .routes(routes!(audit::accounts::list))
         .routes(routes!(explain::explain))
+        .routes(routes!(history::standing::get))
+        .routes(routes!(history::standing::rebuild))
+        .routes(routes!(history::toc::list))
+        .routes(routes!(history::toc::get))
+        .routes(routes!(history::jobs::get))
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::revoke))
         .routes(routes!(users::list, users::create))

@@ -4,6 +4,7 @@ pub(super) mod account;
 pub(crate) mod audit;
 pub(super) mod event;
 pub(super) mod execution;
+pub(crate) mod history;
 pub(super) mod job;
 pub(super) mod notify;
 pub(super) mod policy;

@@ -1,0 +1,111 @@
+//! The history that a daemon keeps: where, and the engine that runs the jobs about it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chronos_engine::{SchedulerConfig, SchedulerService};
+use chronos_history::{Extractive, create_rollup_jobs};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::store::Opened;
+use super::{Error, ServeConfig};
+use crate::history::{Follower, History};
+
+/// The directory of the archive, in that of the node.
+const DIRECTORY: &str = "history";
+
+/// A history, and the engine of its jobs.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    pub(super) history: History,
+    /// The engine of this node's own jobs, where the scheduler's store is shared with other nodes.
+    pub(super) local: Option<Arc<SchedulerService>>,
+    following: Option<JoinHandle<()>>,
+}
+
+impl Keeping {
+    /// Finds out whether a history is kept, and registers the jobs about it: with the scheduler where its store is
+    /// this node's own, else with an engine of their own, which forgets them with the process.
+    pub(super) async fn prepare(
+        config: &ServeConfig,
+        opened: &Opened,
+        service: &SchedulerService,
+    ) -> Result<Self, Error> {
+        let (store, clock) = (opened.store.clone(), opened.clock.clone());
+        let path = match place(config) {
+            Ok(path) => path,
+            Err(why) => {
+                let history = History::absent(why, store, clock);
+                return Ok(Self { history, local: None, following: None });
+            }
+        };
+        let rollup = config.history.rollup.clone();
+        let history = History::new(&path, store, clock.clone(), rollup.day_min_age);
+        let local = if opened.own.is_some() {
+            None
+        } else {
+            let own = SchedulerConfig {
+                default_timezone: config.scheduler.default_timezone.clone(),
+                shutdown_timeout_secs: config.scheduler.shutdown_timeout_secs,
+                node: config.scheduler.node.clone(),
+                ..SchedulerConfig::default()
+            };
+            let local = SchedulerService::with_clock(own, clock)?;
+            local.backpressure().heed(service.backpressure().clone());
+            Some(Arc::new(local))
+        };
+        let scheduler = local.as_deref().unwrap_or(service);
+        let (archives, summarizer) = (Arc::new(history.clone()), Arc::new(Extractive));
+        create_rollup_jobs(scheduler, archives, summarizer, rollup).await?;
+        Ok(Self { history, local, following: None })
+    }
+
+    /// Begins to follow the journal.
+    pub(super) async fn start(
+        &mut self,
+        service: &Arc<SchedulerService>,
+        closing: CancellationToken,
+    ) -> Result<(), Error> {
+        if let Some(local) = &self.local {
+            local.start().await?;
+        }
+        if self.history.is_kept() {
+            let scheduler = self.local.as_ref().unwrap_or(service).clone();
+            let follower = Follower { history: self.history.clone(), scheduler, closing };
+            self.following = Some(tokio::spawn(follower.run()));
+        }
+        Ok(())
+    }
+
+    /// Stops the engine of this node's own jobs.
+    pub(super) async fn stop(&self) -> Result<(), Error> {
+        match &self.local {
+            Some(local) => Ok(local.shutdown().await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until the archive is closed, which it is asked to be.
+    pub(super) async fn closed(self, patience: Duration) {
+        let Some(following) = self.following else { return };
+        if tokio::time::timeout(patience, following).await.is_err() {
+            warn!("The history was not closed in time");
+        }
+    }
+}
+
+/// Where the archive is, or why there is none.
+fn place(config: &ServeConfig) -> Result<PathBuf, &'static str> {
+    if !config.history.enabled {
+        return Err("this node keeps no history: it is configured not to");
+    }
+    if !config.scheduler.roles.api {
+        return Err("this node keeps no history: it answers no requests");
+    }
+    let directory = config.private_dir();
+    let directory = directory.ok_or("this node keeps no history: its store is in memory")?;
+    Ok(directory.join(DIRECTORY))
+}

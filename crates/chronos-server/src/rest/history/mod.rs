@@ -1,0 +1,5 @@
+//! The history over REST: the table of contents, and the figures of jobs by the day.
+
+pub(in crate::rest) mod jobs;
+pub(in crate::rest) mod standing;
+pub(in crate::rest) mod toc;
