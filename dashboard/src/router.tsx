@@ -15,7 +15,16 @@ const home = createRoute({
   component: lazyRouteComponent(() => import("./pages/home"), "Home"),
 });
 
-const TEXTS = ["status", "name", "tag", "owner", "next_run_after", "next_run_before", "cursor"] as const;
+const TEXTS = [
+  "status",
+  "name",
+  "tag",
+  "owner",
+  "next_run_after",
+  "next_run_before",
+  "sort",
+  "cursor",
+] as const;
 
 function readFilter(search: Record<string, unknown>): JobFilter {
   const filter: JobFilter = {};
@@ -99,6 +108,16 @@ const auditRoute = createRoute({
   component: lazyRouteComponent(() => import("./pages/audit"), "Audit"),
 });
 
+const historyRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/history",
+  validateSearch: ({ node, q }): { node?: string; q?: string } => ({
+    ...(typeof node === "string" && { node }),
+    ...((typeof q === "string" || typeof q === "number") && { q: String(q) }),
+  }),
+  component: lazyRouteComponent(() => import("./pages/history"), "History"),
+});
+
 const subscriptionsRoute = createRoute({
   getParentRoute: () => root,
   path: "/subscriptions",
@@ -129,6 +148,7 @@ export const router = createRouter({
     quietHoursRoute,
     eventsRoute,
     auditRoute,
+    historyRoute,
     subscriptionsRoute,
     workersRoute,
     peopleRoute,

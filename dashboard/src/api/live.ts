@@ -86,7 +86,9 @@ class Renewer {
     const concerns = ([kind, of]: readonly unknown[]) => {
       if (LISTS.includes(String(kind))) return true;
       if (kind === "execution" || kind === "explain") return true;
-      return (kind === "job" || kind === "executions" || kind === "backfills") && (many || jobs.has(String(of)));
+      return (
+        (kind === "job" || kind === "executions" || kind === "backfills") && (many || jobs.has(String(of)))
+      );
     };
     // One that is being asked for already tells what is true by then or soon after.
     void this.client.invalidateQueries(

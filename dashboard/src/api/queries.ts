@@ -17,6 +17,8 @@ export interface JobFilter {
   owner?: string;
   next_run_after?: string;
   next_run_before?: string;
+  /** `next_run`; in the order of their making if left out. */
+  sort?: string;
   cursor?: string;
 }
 

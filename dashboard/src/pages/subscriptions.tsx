@@ -56,8 +56,8 @@ export function Subscriptions() {
         {asked.isError && !asked.data && <Failed error={asked.error} retry={() => asked.refetch()} />}
         {asked.data?.items.length === 0 && (
           <Empty title="Nobody is subscribed yet" act={add}>
-            Have what message jobs say sent to an endpoint of yours, as CloudEvents. Nothing is lost while it is
-            away.
+            Have what message jobs say sent to an endpoint of yours, as CloudEvents. Nothing is lost while it
+            is away.
           </Empty>
         )}
         {asked.data && asked.data.items.length > 0 && (

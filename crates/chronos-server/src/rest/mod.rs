@@ -20,6 +20,7 @@ mod jobs;
 mod lines;
 mod list;
 mod monitoring;
+mod ordered;
 mod page;
 mod patch;
 mod preview;

@@ -91,7 +91,13 @@ export function SubscriptionForm({ subscription: it, onClose }: Props) {
             <Input required {...input("name")} />
           </Field>
           <Field label="URL" error={fields.url}>
-            <Input required type="url" className="font-mono" placeholder="https://example.com/events" {...input("url")} />
+            <Input
+              required
+              type="url"
+              className="font-mono"
+              placeholder="https://example.com/events"
+              {...input("url")}
+            />
           </Field>
           <Field label="Of jobs with the tag" hint="Left empty, of all." error={fields["filter.tag"]}>
             <Input {...input("tag")} />
@@ -114,9 +120,7 @@ export function SubscriptionForm({ subscription: it, onClose }: Props) {
             <Input type="number" min={0} step="any" placeholder="30" {...input("timeout")} />
           </Field>
         </div>
-        {error !== undefined && (
-          <Refusal>{told && fields.filter ? fields.filter : inWords(error)}</Refusal>
-        )}
+        {error !== undefined && <Refusal>{told && fields.filter ? fields.filter : inWords(error)}</Refusal>}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary">
