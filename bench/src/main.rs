@@ -3,6 +3,7 @@
 
 mod cluster;
 mod core;
+mod dashboard;
 mod disk;
 mod fleet;
 mod live;
@@ -24,7 +25,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 17] = [
+const SCENARIOS: [&str; 18] = [
     "core",
     "store",
     "registration",
@@ -35,6 +36,7 @@ const SCENARIOS: [&str; 17] = [
     "history",
     "requests",
     "api",
+    "dashboard",
     "cluster",
     "cluster-peers",
     "cluster-latency",
@@ -70,6 +72,7 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "history" => runtime()?.block_on(disk::history()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
+        "dashboard" => dashboard::measure(),
         "cluster" => runtime()?.block_on(cluster::measure()),
         "cluster-peers" => runtime()?.block_on(cluster::peers()),
         "cluster-latency" => runtime()?.block_on(cluster::latency()),

@@ -14,6 +14,9 @@ export { expect };
 
 export const ADMIN = { username: "ada", password: "correct horse battery" };
 
+/** What the endpoint answers. */
+const SERVED = '{"served":true}';
+
 /** Where the daemon keeps its jobs. */
 export type Store = "embedded" | "postgres";
 
@@ -22,7 +25,7 @@ export class House {
     readonly url: string,
     /** Answers 200; under /fail, whatever is set. */
     readonly endpoint: string,
-    private readonly answer: { status: number },
+    private readonly answer: { status: number; body: string },
     private readonly daemon: ChildProcess,
     private readonly server: Server,
     private readonly directory: string,
@@ -32,13 +35,14 @@ export class House {
   static async open(store: Store): Promise<House> {
     const binary = process.env.CHRONOS_BIN;
     if (!binary) throw new Error("CHRONOS_BIN must name the binary; run `make test-dashboard`");
-    const answer = { status: 503 };
+    const answer = { status: 503, body: SERVED };
     const server = createServer((request, response) => {
       request.resume();
-      response.statusCode = request.url?.startsWith("/fail") ? answer.status : 200;
+      const fails = request.url?.startsWith("/fail");
+      response.statusCode = fails ? answer.status : 200;
       response.setHeader("content-type", "application/json");
       const delay = request.url?.startsWith("/slow") ? 60_000 : 0;
-      setTimeout(() => response.end('{"served":true}'), delay).unref();
+      setTimeout(() => response.end(fails ? answer.body : SERVED), delay).unref();
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -87,8 +91,8 @@ export class House {
   }
 
   /** What the endpoint answers from now on under /fail. */
-  answerWith(status: number) {
-    this.answer.status = status;
+  answerWith(status: number, body = SERVED) {
+    Object.assign(this.answer, { status, body });
   }
 
   async ask<T = Record<string, unknown>>(path: string, body?: unknown, token?: string): Promise<T> {
