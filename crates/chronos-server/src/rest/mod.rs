@@ -4,6 +4,7 @@ mod api;
 mod api_keys;
 mod audit;
 mod auth;
+mod backfills;
 mod body;
 mod bulk;
 mod changes;
@@ -73,6 +74,11 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(jobs::run))
         .routes(routes!(jobs::retry))
         .routes(routes!(jobs::cancel))
+        .routes(routes!(backfills::list, backfills::create))
+        .routes(routes!(backfills::get))
+        .routes(routes!(backfills::pause))
+        .routes(routes!(backfills::resume))
+        .routes(routes!(backfills::cancel))
         .routes(routes!(executions::list))
         .routes(routes!(executions::get))
         .routes(routes!(executions::cancel))

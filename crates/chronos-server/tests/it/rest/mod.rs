@@ -1,5 +1,6 @@
 //! The REST API of a real daemon on a free port, over real sockets.
 
+mod backfilling;
 mod bulk;
 mod changing;
 mod creating;
