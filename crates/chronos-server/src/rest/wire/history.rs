@@ -51,6 +51,7 @@ pub(crate) struct TocNode {
 
 /// A period's bounds: in universal time, and as the clocks of a zone have them.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PeriodBounds)]
 pub(crate) struct Bounds {
     #[schema(value_type = String, format = DateTime)]
     start: Timestamp,
