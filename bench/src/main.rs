@@ -11,6 +11,7 @@ mod peer;
 mod process;
 mod report;
 mod store;
+mod toc;
 mod web;
 mod workload;
 
@@ -25,7 +26,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 18] = [
+const SCENARIOS: [&str; 20] = [
     "core",
     "store",
     "registration",
@@ -34,6 +35,8 @@ const SCENARIOS: [&str; 18] = [
     "throughput",
     "million",
     "history",
+    "history-projector",
+    "history-rollup",
     "requests",
     "api",
     "dashboard",
@@ -70,6 +73,8 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-load" => runtime()?.block_on(disk::million_load(Path::new(&place()?))),
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
+        "history-projector" => runtime()?.block_on(toc::projector()),
+        "history-rollup" => runtime()?.block_on(toc::rollup()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
         "dashboard" => dashboard::measure(),

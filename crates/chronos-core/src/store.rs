@@ -12,6 +12,7 @@ mod events;
 mod find;
 mod journal;
 mod once;
+mod prune;
 mod stats;
 mod worker;
 
@@ -36,6 +37,7 @@ pub use events::{EventFilter, EventPage};
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use journal::{JournalEntry, JournalPage};
 pub use once::{Done, Request};
+pub use prune::{Prune, Pruned, Records, midnight};
 pub use stats::Stats;
 pub use worker::{Roles, Worker};
 
@@ -211,6 +213,10 @@ pub trait Store: Backfills {
     /// Forgets those of the `limit` oldest message events that were emitted before then; says how many. The
     /// newest of all stays, because the next is numbered from it.
     async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize>;
+
+    /// Forgets records from before a day, or counts those that would go; goes on where a step before it ended. The
+    /// newest decisions stay, whatever their age, because the next ones are numbered from them.
+    async fn prune(&self, prune: Prune, from: Option<&[u8]>) -> Result<Pruned>;
 
     /// Adds a quiet-hours policy for jobs to refer to, at the time it was made at. Its name must be free, and there must be room:
     /// [`QuietHours::MOST`].

@@ -256,6 +256,12 @@ impl SchedulerService {
         self.closures.names()
     }
 
+    /// Whether the job was registered here.
+    #[must_use]
+    pub fn has_registered(&self, job: JobId) -> bool {
+        self.closures.has(job)
+    }
+
     /// Cancelled when a shutdown begins; the parent of every run's token.
     #[must_use]
     pub fn shutdown_token(&self) -> &CancellationToken {

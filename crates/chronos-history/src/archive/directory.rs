@@ -11,7 +11,7 @@ use super::ArchiveError;
 
 /// The layout that this program writes and reads; a change to what is stored, or to what is counted, adds one.
 /// The archive of an older one is made anew, because everything in it can be.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 const LOCK: &str = "lock";
 const MARKER: &str = "history";

@@ -9,6 +9,8 @@ use crate::{Level, Period};
 pub(super) enum Key<'a> {
     /// How far the journal was read.
     Cursor,
+    /// The first instant of which entries are still told.
+    Floor,
     /// What people know a job by.
     Card(JobId),
     /// A period in which something is new.
@@ -41,6 +43,7 @@ impl Key<'_> {
     pub(super) fn encode(&self) -> Vec<u8> {
         match self {
             Self::Cursor => vec![CURSOR],
+            Self::Floor => vec![CURSOR, 1],
             Self::Card(job) => [&[CARD], job.as_bytes().as_slice()].concat(),
             Self::Mark(period) => of_period(MARK, *period),
             Self::Facts(period, job) => {

@@ -8,6 +8,7 @@ mod directory;
 mod error;
 mod key;
 mod project;
+mod prune;
 mod read;
 mod record;
 mod roll;

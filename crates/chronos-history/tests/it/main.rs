@@ -11,4 +11,5 @@ mod notes;
 mod projecting;
 mod sketch;
 mod spelling;
+mod stores;
 mod world;

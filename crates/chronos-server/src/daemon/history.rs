@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_engine::{SchedulerConfig, SchedulerService};
-use chronos_history::{Extractive, create_rollup_jobs};
+use chronos_history::{
+    Extractive, KeepRecords, create_prune_job, create_rollup_jobs, create_toc_prune_job,
+};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -35,15 +37,20 @@ impl Keeping {
         service: &SchedulerService,
     ) -> Result<Self, Error> {
         let (store, clock) = (opened.store.clone(), opened.clock.clone());
+        let keep = config.history.keep_records;
+        if keep != KeepRecords::default() {
+            // On every node that may run it, where they share a store.
+            create_prune_job(service, store.clone(), keep, config.history.prune.clone()).await?;
+        }
         let path = match place(config) {
             Ok(path) => path,
             Err(why) => {
-                let history = History::absent(why, store, clock);
+                let history = History::absent(why, store, clock, config.history.clone());
                 return Ok(Self { history, local: None, following: None });
             }
         };
         let rollup = config.history.rollup.clone();
-        let history = History::new(&path, store, clock.clone(), rollup.day_min_age);
+        let history = History::new(&path, store, clock.clone(), config.history.clone());
         let local = if opened.own.is_some() {
             None
         } else {
@@ -59,7 +66,9 @@ impl Keeping {
         };
         let scheduler = local.as_deref().unwrap_or(service);
         let (archives, summarizer) = (Arc::new(history.clone()), Arc::new(Extractive));
-        create_rollup_jobs(scheduler, archives, summarizer, rollup).await?;
+        create_rollup_jobs(scheduler, archives.clone(), summarizer, rollup).await?;
+        let (keep, prune) = (config.history.keep_levels, config.history.prune.clone());
+        create_toc_prune_job(scheduler, archives, keep, prune).await?;
         Ok(Self { history, local, following: None })
     }
 
@@ -74,6 +83,7 @@ impl Keeping {
         }
         if self.history.is_kept() {
             let scheduler = self.local.as_ref().unwrap_or(service).clone();
+            self.history.is_served_by(scheduler.clone());
             let follower = Follower { history: self.history.clone(), scheduler, closing };
             self.following = Some(tokio::spawn(follower.run()));
         }

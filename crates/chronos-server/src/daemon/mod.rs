@@ -143,6 +143,7 @@ impl Daemon {
             metrics: &metrics,
             auth: &auth,
             history: &keeping.history,
+            local: keeping.local.as_ref(),
             gate: &gate,
             probes: &probes,
             closing: &closing,

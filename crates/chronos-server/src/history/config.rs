@@ -1,6 +1,8 @@
 //! What is configured about the history.
 
-use chronos_history::{IndexCommitJobConfig, RollupJobConfig};
+use chronos_history::{
+    IndexCommitJobConfig, KeepLevels, KeepRecords, PruneJobConfig, RollupJobConfig,
+};
 
 /// What a node does about the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +13,12 @@ pub struct HistoryConfig {
     pub rollup: RollupJobConfig,
     /// When the index is committed.
     pub index_commit: IndexCommitJobConfig,
+    /// When what is no longer to be kept is forgotten.
+    pub prune: PruneJobConfig,
+    /// How long the store keeps what happened.
+    pub keep_records: KeepRecords,
+    /// How long each level of the table of contents is kept.
+    pub keep_levels: KeepLevels,
 }
 
 impl Default for HistoryConfig {
@@ -19,6 +27,9 @@ impl Default for HistoryConfig {
             enabled: true,
             rollup: RollupJobConfig::default(),
             index_commit: IndexCommitJobConfig::default(),
+            prune: PruneJobConfig::default(),
+            keep_records: KeepRecords::default(),
+            keep_levels: KeepLevels::default(),
         }
     }
 }

@@ -1,24 +1,26 @@
 //! The history that this node keeps: an archive beside its store, followed while it serves.
 
 mod config;
+mod days;
 mod follower;
 mod state;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::http::StatusCode;
 use chronos_core::Store;
-use chronos_engine::Clock;
+use chronos_engine::{Clock, SchedulerService};
 use chronos_history::{
-    Archive, ArchiveError, Archives, Extractive, Level, Projector, RollupJob, Shelf,
+    Archive, ArchiveError, Archives, Extractive, KeepLevels, KeepRecords, Level, Projector,
+    RollupJob, Shelf,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 pub use config::HistoryConfig;
+pub(crate) use days::days;
 pub(crate) use follower::Follower;
 pub(crate) use state::Standing;
 
@@ -34,8 +36,9 @@ struct Inner {
     path: Option<PathBuf>,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    /// How long an hour must be over before it is told of.
-    min_age: Duration,
+    config: HistoryConfig,
+    /// What runs the jobs about it.
+    scheduler: OnceLock<Arc<SchedulerService>>,
     state: Mutex<State>,
     /// Rung when somebody wants the archive to be made again.
     asked: Notify,
@@ -79,23 +82,45 @@ impl History {
         path: &Path,
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
-        min_age: Duration,
+        config: HistoryConfig,
     ) -> Self {
         let path = Some(path.to_owned());
         let (state, asked) = (Mutex::new(State::Opening(None)), Notify::new());
-        Self(Arc::new(Inner { path, store, clock, min_age, state, asked }))
+        let scheduler = OnceLock::new();
+        Self(Arc::new(Inner { path, store, clock, config, scheduler, state, asked }))
     }
 
     /// None, and why.
-    pub(crate) fn absent(why: &'static str, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn absent(
+        why: &'static str,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        config: HistoryConfig,
+    ) -> Self {
         let (state, asked) = (Mutex::new(State::Absent(why)), Notify::new());
-        let min_age = RollupJob::DAY_MIN_AGE;
-        Self(Arc::new(Inner { path: None, store, clock, min_age, state, asked }))
+        let scheduler = OnceLock::new();
+        Self(Arc::new(Inner { path: None, store, clock, config, scheduler, state, asked }))
+    }
+
+    /// How long the store keeps what happened, and how long each level is kept.
+    pub(crate) fn keep(&self) -> (KeepRecords, KeepLevels) {
+        (self.0.config.keep_records, self.0.config.keep_levels)
+    }
+
+    /// Says what runs the jobs about it.
+    pub(crate) fn is_served_by(&self, scheduler: Arc<SchedulerService>) {
+        // Only the daemon says so, once.
+        let _ = self.0.scheduler.set(scheduler);
+    }
+
+    /// What runs the jobs about it, if there are any.
+    pub(crate) fn scheduler(&self) -> Option<&Arc<SchedulerService>> {
+        self.0.scheduler.get()
     }
 
     /// What rolls an archive up, from the hours on.
     fn rollup_of(&self, archive: Archive) -> RollupJob {
-        RollupJob::new(archive, Arc::new(Extractive), Level::Day, self.0.min_age)
+        RollupJob::new(archive, Arc::new(Extractive), Level::Day, self.0.config.rollup.day_min_age)
     }
 
     /// Whether this node keeps a history at all.
@@ -135,7 +160,10 @@ impl History {
         act: impl FnOnce(&Archive) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, Problem> {
         let unavailable = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why);
-        let archive = self.archive().map_err(unavailable)?;
+        let archive = self.archive().map_err(|why| {
+            // Trying again will not help where none is kept.
+            if self.is_kept() { unavailable(why) } else { Problem::not_found(why) }
+        })?;
         let read = tokio::task::spawn_blocking(move || act(&archive)).await;
         match read {
             Ok(Ok(read)) => Ok(read),

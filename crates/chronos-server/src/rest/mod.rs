@@ -110,6 +110,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(explain::explain))
         .routes(routes!(history::standing::get))
         .routes(routes!(history::standing::rebuild))
+        .routes(routes!(history::prune::prune))
         .routes(routes!(history::toc::list))
         .routes(routes!(history::toc::get))
         .routes(routes!(history::jobs::get))

@@ -6,6 +6,7 @@
 )]
 
 mod backlog;
+mod backpressure;
 mod compaction;
 mod context;
 mod counters;

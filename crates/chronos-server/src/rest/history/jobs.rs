@@ -1,27 +1,20 @@
 //! The figures of one job by the day, for charts.
 
-use std::time::Duration;
-
 use axum::extract::State;
 use axum::response::Response;
-use chronos_core::{JobId, Timestamp};
-use chronos_history::{Card, Figures, JobFacts, Level, Period};
+use chronos_core::JobId;
+use chronos_history::{Card, Figures, JobFacts, Period};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::toc::zone;
 use crate::auth::Caller;
+use crate::history::days;
 use crate::problem::{FieldError, Problem};
 use crate::rest::api::{Api, json};
 use crate::rest::document::WhyNot;
 use crate::rest::query::{Id, Query};
 use crate::rest::wire::history::{Bounds, HistoryFigures};
-
-/// Days that are told unless others are asked for.
-const USUAL: u32 = 30;
-/// Days that are told at most.
-const MOST: u32 = 400;
-const DAY: Duration = Duration::from_hours(24);
 
 /// The figures of a job.
 #[derive(Debug, Serialize, ToSchema)]
@@ -75,7 +68,8 @@ pub(in crate::rest) async fn get(
         let (from, to) = (query.instant("from")?, query.instant("to")?);
         let zone = zone(&mut query)?;
         query.done("from, to or tz")?;
-        Ok((days(from, to, api.now())?, zone))
+        let days = days(from, to, api.now()).map_err(|why| FieldError::new("from", why))?;
+        Ok((days, zone))
     })();
     let ((first, last), zone) = read.map_err(|error| Problem::bad_parameters(vec![error]))?;
     let card = card(&api, &caller, id).await?;
@@ -97,26 +91,6 @@ pub(in crate::rest) async fn get(
         total: HistoryFigures::from(&total),
         days: known.iter().map(day).collect(),
     }))
-}
-
-/// The first and the last day that are asked for.
-fn days(
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
-    now: Timestamp,
-) -> Result<(Period, Period), FieldError> {
-    let day = |at| Period::containing(Level::Day, at);
-    let last = day(to.unwrap_or(now));
-    let first = day(from.unwrap_or_else(|| last.start().before(DAY * (USUAL - 1))));
-    if first > last {
-        return Err(FieldError::new("from", "it is after `to`; use an earlier instant"));
-    }
-    if last.start().since(first.start()) >= DAY * MOST {
-        let problem =
-            format!("there are more than {MOST} days from it to `to`; use a later instant");
-        return Err(FieldError::new("from", problem));
-    }
-    Ok((first, last))
 }
 
 /// What a job is known by, if it is there for the caller: as it is now, or as the history remembers it.

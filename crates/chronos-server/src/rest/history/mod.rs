@@ -1,5 +1,6 @@
 //! The history over REST: the table of contents, and the figures of jobs by the day.
 
 pub(in crate::rest) mod jobs;
+pub(in crate::rest) mod prune;
 pub(in crate::rest) mod standing;
 pub(in crate::rest) mod toc;

@@ -172,7 +172,7 @@ impl TocNode {
     ) -> Self {
         let period = node.period;
         let note = |bullet: &history::Bullet| TocNote {
-            text: bullet.text.clone(),
+            text: bullet.text_in(zone).into(),
             evidence: bullet.evidence.iter().map(ToString::to_string).collect(),
         };
         Self {
@@ -204,7 +204,7 @@ impl TocHeadline {
             bounds: Bounds::of(node.period, zone),
             phase: phase(node.phase),
             version: node.version,
-            headline: node.summary.bullets.first().map(|bullet| bullet.text.clone()),
+            headline: node.summary.bullets.first().map(|bullet| bullet.text_in(zone).into()),
             endings: EndingCounts::from(&node.figures.endings),
             p50_ms: node.figures.durations.quantile(0.5).map(millis),
             p95_ms: node.figures.durations.quantile(0.95).map(millis),
