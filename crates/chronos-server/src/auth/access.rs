@@ -77,6 +77,7 @@ pub const TABLE: &[(&str, Access)] = &[
     ("GET /history/toc", Read),
     ("GET /history/toc/{node}", Read),
     ("GET /history/jobs/{id}", Read),
+    ("GET /history/search", Read),
     ("GET /events", Read),
     ("GET /events/stream", Read),
     ("GET /dead-letters", Read),

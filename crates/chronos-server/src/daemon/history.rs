@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use chronos_engine::{SchedulerConfig, SchedulerService};
 use chronos_history::{
-    Extractive, KeepRecords, create_prune_job, create_rollup_jobs, create_toc_prune_job,
+    Extractive, KeepRecords, create_index_commit_job, create_prune_job, create_rollup_jobs,
+    create_toc_prune_job,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -69,6 +70,12 @@ impl Keeping {
         create_rollup_jobs(scheduler, archives.clone(), summarizer, rollup).await?;
         let (keep, prune) = (config.history.keep_levels, config.history.prune.clone());
         create_toc_prune_job(scheduler, archives, keep, prune).await?;
+        let indexed = history.clone();
+        let commit = move |context| {
+            let history = indexed.clone();
+            async move { history.index(context).await }
+        };
+        create_index_commit_job(scheduler, commit, config.history.index_commit.clone()).await?;
         Ok(Self { history, local, following: None })
     }
 

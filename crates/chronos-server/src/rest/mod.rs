@@ -114,6 +114,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(history::toc::list))
         .routes(routes!(history::toc::get))
         .routes(routes!(history::jobs::get))
+        .routes(routes!(history::search::get))
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::revoke))
         .routes(routes!(users::list, users::create))

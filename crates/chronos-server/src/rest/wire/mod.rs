@@ -11,6 +11,7 @@ pub(super) mod notify;
 pub(super) mod policy;
 pub(super) mod quiet_hours;
 pub(super) mod schedule;
+pub(crate) mod search;
 pub(super) mod spec;
 pub(super) mod subscription;
 pub(super) mod target;
