@@ -37,7 +37,10 @@ test("the audit is told as it is written, narrowed by filters, and read back pag
   await expect(events.getByRole("listitem").last()).toContainText("schedule.created");
 });
 
-test("an execution says why it is, and a job why a slot was skipped or will come", async ({ page, house }) => {
+test("an execution says why it is, and a job why a slot was skipped or will come", async ({
+  page,
+  house,
+}) => {
   const token = await house.admin();
   const job = await house.ask<{ id: string }>(
     "/jobs/recurring",
@@ -63,7 +66,10 @@ test("an execution says why it is, and a job why a slot was skipped or will come
   await expect(page.getByTestId("why")).toBeVisible();
 });
 
-test("what a message job says is pushed to whoever subscribed, until it is paused", async ({ page, house }) => {
+test("what a message job says is pushed to whoever subscribed, until it is paused", async ({
+  page,
+  house,
+}) => {
   const heard: string[] = [];
   const listener = createServer((request, response) => {
     let body = "";

@@ -8,6 +8,7 @@ import { type AddressInfo, createServer as createSocket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test as base, expect, type Page } from "@playwright/test";
+import { live } from "./past";
 import { Postgres } from "./postgres";
 
 export { expect };
@@ -56,7 +57,10 @@ export class House {
       writeFileSync(key, randomBytes(32).toString("base64"), { mode: 0o600 });
       flags.push("--database-url", postgres.url, "--secret-key-file", key);
     }
-    const daemon = spawn(binary, [...flags, "--allow-target", "127.0.0.1"], {
+    flags.push("--allow-target", "127.0.0.1");
+    // Nodes that share a database share its clock, so only a daemon by itself can have lived before.
+    if (!postgres) await live({ binary, flags, directory, url: `http://${listen}`, endpoint });
+    const daemon = spawn(binary, flags, {
       cwd: directory,
       // Nothing of this machine's settings is for it.
       env: { PATH: process.env.PATH, HOME: directory },
@@ -114,6 +118,22 @@ export class House {
     return (await this.ask<{ token: string }>("/auth/login", ADMIN)).token;
   }
 
+  /** Has what happened so far told by days, weeks, months and years, and found by words. */
+  async recall() {
+    const token = await this.admin();
+    for (const name of ["toc_rollup_day", "toc_rollup_week", "toc_rollup_month", "index_commit"]) {
+      const found = await this.ask<{ items: { id: string }[] }>(`/jobs?name=${name}`, undefined, token);
+      const [job] = found.items;
+      if (!job) continue;
+      const { id } = await this.ask<{ id: string }>(`/jobs/${job.id}/run`, {}, token);
+      for (;;) {
+        const { status } = await this.ask<{ status: string }>(`/executions/${id}`, undefined, token);
+        if (status !== "QUEUED" && status !== "RUNNING") break;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  }
+
   /** Lets somebody in, unless they are already. */
   async hire(who: typeof ADMIN, role: string) {
     await this.ask("/users", { ...who, role }, await this.admin()).catch(() => undefined);
@@ -148,7 +168,7 @@ export const test = base.extend<{ complaints: string[] }, { store: Store; house:
       await use(house);
       await house.close();
     },
-    { scope: "worker" },
+    { scope: "worker", timeout: 180_000 },
   ],
   complaints: [
     async ({ page }, use) => {

@@ -6,7 +6,7 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 export type Hit = Schemas["SearchHit"];
-export type Fragment = Schemas["SearchFragment"];
+export type Fragment = Schemas["TextFragment"];
 export type Tally = Schemas["SearchTally"];
 
 /** Things of a page. */
@@ -16,7 +16,7 @@ export const search = (q: string) =>
   infiniteQueryOptions({
     queryKey: ["search", q],
     queryFn: ({ pageParam }) => {
-      const query = { q, tz: here, limit: PAGE, cursor: pageParam };
+      const query = { query: q, tz: here, limit: PAGE, cursor: pageParam };
       return done(api.GET("/history/search", { params: { query } }));
     },
     initialPageParam: undefined as string | undefined,

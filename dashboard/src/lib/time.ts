@@ -141,3 +141,8 @@ function wallClock(at: number, zone: string): number {
   const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
   return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second"));
 }
+
+/** A sentence with its instants on the clocks of a zone, or of whoever reads. */
+export function inLocalTimes(text: string, zone?: string): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => brief(at, zone));
+}

@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import type { SlotExplanation } from "@/api/client";
 import { inWords } from "@/api/problem";
 import { explain } from "@/api/queries";
-import { absolute } from "@/lib/time";
+import { absolute, inLocalTimes } from "@/lib/time";
 import type { Tone } from "@/lib/words";
 import { AuditLine } from "@/pages/audit/line";
 import { Loading, Refusal } from "@/ui/states";
@@ -75,15 +75,10 @@ function Told({ told, zone }: { told: SlotExplanation; zone: string | undefined 
       {told.audit.length > 0 && (
         <ol className="-mx-4 divide-y border-t" aria-label="What was decided">
           {told.audit.map((event) => (
-            <AuditLine key={event.audit_id} event={event} brief />
+            <AuditLine key={event.audit_id} event={event} short />
           ))}
         </ol>
       )}
     </div>
   );
-}
-
-/** The sentence with its instants on the clocks of the job, or of whoever reads. */
-export function inLocalTimes(text: string, zone: string | undefined): string {
-  return text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => absolute(at, zone));
 }

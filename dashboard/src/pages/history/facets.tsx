@@ -20,7 +20,7 @@ interface Props {
 }
 
 export function Facets({ tally, onNarrow }: Props) {
-  const parts = tally.parts.slice(-SHOWN).toReversed();
+  const parts = tally.facets.slice(-SHOWN).toReversed();
   const most = Math.max(1, ...parts.map((part) => part.count));
   return (
     <div className="space-y-5">
@@ -41,13 +41,13 @@ export function Facets({ tally, onNarrow }: Props) {
       <Panel title="When" aside={`by the ${tally.grain}`}>
         <ol className="p-2 text-xs">
           {parts.map((part) => (
-            <li key={part.start}>
+            <li key={part.from}>
               <button
                 type="button"
-                onClick={() => onNarrow(`after:${bound(part.start)} before:${bound(part.end)}`)}
+                onClick={() => onNarrow(narrow(part.from, tally.grain))}
                 className="grid w-full grid-cols-[6.5rem_1fr_auto] items-center gap-2 rounded px-2 py-1 text-left hover:bg-hover"
               >
-                <span className="tabular whitespace-nowrap text-soft">{named(part.start, tally.grain)}</span>
+                <span className="tabular whitespace-nowrap text-soft">{named(part.from, tally.grain)}</span>
                 <span aria-hidden className="h-1.5 rounded-full bg-sunken">
                   <span
                     className="block h-full min-w-0.5 rounded-full bg-busy"
@@ -69,7 +69,14 @@ function named(at: string, grain: string) {
   return grain === "hour" ? text.slice(0, -3) : text.split(", ")[0];
 }
 
-/** A time as the query language takes it, on the clocks of whoever reads. */
-function bound(at: string) {
-  return toLocalField(at).slice(0, 16);
+/** What narrows a query to a part of time, on the clocks of whoever reads. */
+function narrow(from: string, grain: string) {
+  const [day = "", time = ""] = toLocalField(from).split("T");
+  const next = new Date(`${day}T${time}`);
+  if (grain === "hour") next.setHours(next.getHours() + 1);
+  else if (grain === "day") next.setDate(next.getDate() + 1);
+  else next.setMonth(next.getMonth() + 1);
+  const end = toLocalField(next.toISOString());
+  const bound = (at: string) => (grain === "hour" ? at.slice(0, 16) : at.slice(0, 10));
+  return `after:${bound(toLocalField(from))} before:${bound(end)}`;
 }

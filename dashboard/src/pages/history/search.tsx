@@ -61,7 +61,7 @@ function Results({ q, onNarrow }: { q: string; onNarrow: (more: string) => void 
   const asked = useInfiniteQuery(search(q));
   if (asked.isPending) return <Loading />;
   if (!asked.data) {
-    return <Refusal>{fieldsOf(asked.error).q ?? inWords(asked.error)}</Refusal>;
+    return <Refusal>{fieldsOf(asked.error).query ?? inWords(asked.error)}</Refusal>;
   }
   const hits = asked.data.pages.flatMap((page) => page.items);
   const tally = asked.data.pages[0]?.tally;
@@ -84,8 +84,9 @@ function Results({ q, onNarrow }: { q: string; onNarrow: (more: string) => void 
         }
       >
         <ol className="divide-y" aria-label="Found">
-          {hits.map((hit) => (
-            <Row key={hit.id} hit={hit} />
+          {hits.map((hit, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: what was found stays where it is
+            <Row key={place} hit={hit} />
           ))}
         </ol>
         {asked.hasNextPage && (
@@ -106,7 +107,7 @@ function Row({ hit }: { hit: Hit }) {
     <li className="px-4 py-2.5 text-sm">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <Title hit={hit} />
-        {hit.status ? <Status status={hit.status} /> : <Badge>{hit.event}</Badge>}
+        {hit.status ? <Status status={hit.status} /> : <Badge>{hit.type}</Badge>}
         <time
           dateTime={hit.at}
           title={absolute(hit.at)}
@@ -115,12 +116,12 @@ function Row({ hit }: { hit: Hit }) {
           {brief(hit.at)}
         </time>
       </div>
-      {hit.text && (
+      {hit.text.length > 0 && (
         <p className="wrap-anywhere mt-1 text-soft">
           <Marked fragments={hit.text} />
         </p>
       )}
-      {hit.output && (
+      {hit.output.length > 0 && (
         <p className="wrap-anywhere mt-1 rounded bg-sunken px-2 py-1 font-mono text-2xs text-soft">
           <Marked fragments={hit.output} />
         </p>
@@ -130,11 +131,11 @@ function Row({ hit }: { hit: Hit }) {
 }
 
 function Title({ hit }: { hit: Hit }) {
-  const name = <Marked fragments={hit.name} />;
+  const name = hit.name.length > 0 ? <Marked fragments={hit.name} /> : hit.type;
   const look = "wrap-anywhere min-w-0 font-medium underline-offset-2 hover:underline";
-  if (hit.node) {
+  if (hit.toc_id) {
     return (
-      <Link to="/history" search={{ node: hit.node }} className={look}>
+      <Link to="/history" search={{ node: hit.toc_id }} className={look}>
         {name}
       </Link>
     );

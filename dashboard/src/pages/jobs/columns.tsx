@@ -43,7 +43,7 @@ declare module "@tanstack/react-table" {
 
 const column = createColumnHelper<Job>();
 const WIDE = "hidden md:table-cell";
-const WIDER = "hidden xl:table-cell";
+const WIDER = "hidden 2xl:table-cell";
 
 export const columns = [
   column.display({
@@ -102,7 +102,7 @@ export const columns = [
   column.accessor("description", {
     header: "Schedule",
     cell: ({ row: { original: job } }) => (
-      <div className="max-w-80">
+      <div className="max-w-64">
         <div className="text-soft">{described(job)}</div>
         {job.schedule.type === "cron" && (
           <div className="font-mono text-2xs text-faint">{written(job.schedule)}</div>

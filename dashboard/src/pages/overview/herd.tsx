@@ -151,7 +151,7 @@ function Hours({ from }: { from: number }) {
 
 /** Few beside many are still seen. */
 function density(value: number, most: number): number {
-  return 0.12 + (0.88 * Math.log1p(value)) / Math.log1p(Math.max(most, value));
+  return 0.08 + 0.92 * Math.sqrt(Math.min(1, value / most));
 }
 
 function partsOf({ from, bin_seconds, nominal_peak, spread_peak }: HerdFigures): Part[] {
