@@ -3,6 +3,7 @@
 
 mod cluster;
 mod core;
+mod dashboard;
 mod disk;
 mod fleet;
 mod live;
@@ -40,6 +41,7 @@ const SCENARIOS: [&str; 20] = [
     "history-search",
     "requests",
     "api",
+    "dashboard",
     "cluster",
     "cluster-peers",
     "cluster-latency",
@@ -78,6 +80,7 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "history-rollup" => runtime()?.block_on(toc::rollup()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
+        "dashboard" => dashboard::measure(),
         "cluster" => runtime()?.block_on(cluster::measure()),
         "cluster-peers" => runtime()?.block_on(cluster::peers()),
         "cluster-latency" => runtime()?.block_on(cluster::latency()),

@@ -9,6 +9,7 @@ mod difference;
 mod emitting;
 mod firing;
 mod fixed_delay;
+mod herd;
 mod manual;
 mod overlap;
 mod pausing;

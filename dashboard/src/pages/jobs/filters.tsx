@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Search, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { JobFigures } from "@/api/client";
-import { figures, type JobFilter } from "@/api/queries";
+import { figures, type JobFilter, users } from "@/api/queries";
 import { classes } from "@/lib/classes";
 import { fromLocalField, toLocalField } from "@/lib/time";
 import { number } from "@/lib/words";
@@ -38,6 +38,7 @@ const VIEWS: View[] = [
 export function Filters({ filter, onChange }: Props) {
   const may = useMay();
   const { data } = useQuery({ ...figures, enabled: may.oversee });
+  const people = useQuery({ ...users, enabled: may.admin });
   const isNarrow = filter.name || filter.tag || filter.recurring !== undefined || filter.owner;
   const hasTimes = filter.next_run_after || filter.next_run_before;
   return (
@@ -73,6 +74,21 @@ export function Filters({ filter, onChange }: Props) {
           wide
         />
         <Written label="Tag" value={filter.tag} onChange={(tag) => onChange({ ...filter, tag })} />
+        {people.data && (
+          <select
+            aria-label="Owner"
+            className="input w-auto"
+            value={filter.owner ?? ""}
+            onChange={({ target }) => onChange({ ...filter, owner: target.value || undefined })}
+          >
+            <option value="">Of everybody</option>
+            {people.data.items.map((user) => (
+              <option key={user.id} value={user.id}>
+                of {user.username}
+              </option>
+            ))}
+          </select>
+        )}
         <select
           aria-label="Kind of schedule"
           className="input w-auto"

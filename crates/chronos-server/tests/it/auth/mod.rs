@@ -17,6 +17,7 @@ mod telling;
 mod trail;
 mod tricks;
 mod users;
+mod watching;
 mod vectors;
 
 use std::io::Write;

@@ -21,6 +21,7 @@ mod reaching;
 mod refusing;
 mod running;
 mod tracing;
+mod watching;
 
 use std::net::SocketAddr;
 
