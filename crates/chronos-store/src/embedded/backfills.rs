@@ -183,7 +183,7 @@ impl Step<'_> {
     pub(super) fn forget_backfills(&mut self, job: JobId) -> Result<()> {
         for backfill in self.unfinished_backfills(job) {
             let (_, decision) = backfill.switched(Switch::Cancel, self.now)?;
-            for decision in decision {
+            if let Some(decision) = decision {
                 self.decide(job, None, decision)?;
             }
             self.state.index.backfills.remove(&(job, backfill.number));
@@ -242,7 +242,7 @@ impl Step<'_> {
                 continue;
             };
             let (after, decision) = backfill.after_end(&ended, self.now);
-            for decision in decision {
+            if let Some(decision) = decision {
                 self.decide(job, None, decision)?;
             }
             self.put_backfill(after)?;
@@ -295,7 +295,7 @@ impl Step<'_> {
                     backfill = *after;
                 }
                 Turn::PassOver { after, decision } => {
-                    for decision in decision {
+                    if let Some(decision) = decision {
                         self.decide(job, None, decision)?;
                     }
                     advanced.passed_over += 1;

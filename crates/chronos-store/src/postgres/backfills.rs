@@ -196,7 +196,7 @@ impl Shared {
             let known = self.known_backfill(connection, step, (job, number)).await?;
             if let Some(backfill) = known {
                 let (after, decision) = backfill.after_end(&ended, step.now);
-                for decision in decision {
+                if let Some(decision) = decision {
                     step.decide(job, None, decision);
                 }
                 step.backfills.insert((job, number), after);
@@ -340,7 +340,7 @@ fn advance_one(
                 backfill = *after;
             }
             Turn::PassOver { after, decision } => {
-                for decision in decision {
+                if let Some(decision) = decision {
                     step.decide(job, None, decision);
                 }
                 advanced.passed_over += 1;

@@ -121,10 +121,9 @@ pub(in crate::cli) fn backfill(args: Backfill, out: &mut dyn Write) -> Result<()
         return if ask.json { write_json(&told, out) } else { preview(&told, out) };
     }
     let told = ask.daemon(async |mut daemon| {
-        let job = super::job::get(&mut daemon, job).await?;
-        let path = format!("/jobs/{}/backfills", job.id);
-        let made = daemon.rest.post(&path, &body).await?;
-        if detach { Ok(made) } else { follow(&daemon.rest, &job.name, made).await }
+        let id = super::job::get(&mut daemon, job.clone()).await?.id;
+        let made = daemon.rest.post(&format!("/jobs/{id}/backfills"), &body).await?;
+        if detach { Ok(made) } else { follow(&daemon.rest, &job, made).await }
     })?;
     ended(&ask, &told, out)
 }
