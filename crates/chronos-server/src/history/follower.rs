@@ -82,8 +82,7 @@ impl Follower {
     }
 
     async fn follow(&self, projector: Projector) -> Left {
-        let leaving = CancellationToken::new();
-        let open = Open { projector: projector.clone(), leaving, caught_up: false };
+        let open = Open { projector: projector.clone(), caught_up: false };
         self.history.set(State::Open(open.clone()));
         let mut caught_up = false;
         let (mut looked, mut wait, mut look) = (None, RETRY.0, LOOK.0);
@@ -108,7 +107,7 @@ impl Follower {
             if !caught_up {
                 caught_up = true;
                 let open = Open { caught_up, ..open.clone() };
-                *self.history.state() = State::Open(open);
+                self.history.set(State::Open(open));
             }
             let now = self.history.0.clock.now();
             if looked.is_none_or(|looked| now.since(looked) >= RIPE) {

@@ -17,7 +17,6 @@ use chronos_history::{
     RollupJob, Shelf,
 };
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
 pub use config::HistoryConfig;
 pub(crate) use days::days;
@@ -64,8 +63,6 @@ enum State {
 #[derive(Clone)]
 struct Open {
     projector: Projector,
-    /// Cancelled when whoever uses the archive should let go of it.
-    leaving: CancellationToken,
     /// Whether it has caught up once with what there was when it was opened.
     caught_up: bool,
 }
@@ -134,10 +131,7 @@ impl History {
     }
 
     fn set(&self, state: State) {
-        let before = std::mem::replace(&mut *self.state(), state);
-        if let State::Open(before) = before {
-            before.leaving.cancel();
-        }
+        *self.state() = state;
     }
 
     fn open(&self) -> Result<Open, String> {
