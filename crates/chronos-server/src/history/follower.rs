@@ -84,8 +84,8 @@ impl Follower {
     }
 
     async fn follow(&self, projector: Projector) -> Left {
-        let leaving = CancellationToken::new();
-        let open = Open { projector: projector.clone(), search: Arc::default(), leaving, caught_up: false };
+        let search = Arc::default();
+        let open = Open { projector: projector.clone(), search, caught_up: false };
         self.history.set(State::Open(open.clone()));
         let mut caught_up = false;
         let (mut looked, mut wait, mut look) = (None, RETRY.0, LOOK.0);
@@ -110,7 +110,7 @@ impl Follower {
             if !caught_up {
                 caught_up = true;
                 let open = Open { caught_up, ..open.clone() };
-                *self.history.state() = State::Open(open);
+                self.history.set(State::Open(open));
                 self.index().await;
             }
             let now = self.history.0.clock.now();

@@ -62,7 +62,7 @@ impl History {
     pub(crate) async fn index(&self, context: JobContext) -> Result<String, String> {
         let open = self.open()?;
         let indexer = self.indexer(&open).await.map_err(|error| error.to_string())?;
-        let stop = || context.is_cancelled() || open.leaving.is_cancelled();
+        let stop = || context.is_cancelled() || self.open().is_err();
         let (keep, _) = self.keep();
         let read = match indexer.catch_up(stop).await {
             // What is old is forgotten once all of it was read.
