@@ -93,8 +93,18 @@ fn fill(index: &Index, executions: u64) -> anyhow::Result<Vec<Figure>> {
     let name = |what: &str| format!("history-search: {what}");
     let on_one_core = Goal::AtLeast(20_000.0);
     Ok(vec![
-        Figure::new(name("documents indexed a second"), count / wall.as_secs_f64(), "runs/s", Goal::None),
-        Figure::new(name("documents indexed a CPU second, merges included"), count / cpu, "runs/s", on_one_core),
+        Figure::new(
+            name("documents indexed a second"),
+            count / wall.as_secs_f64(),
+            "runs/s",
+            Goal::None,
+        ),
+        Figure::new(
+            name("documents indexed a CPU second, merges included"),
+            count / cpu,
+            "runs/s",
+            on_one_core,
+        ),
         Figure::new(name("bytes a document"), size(index)? / count, "bytes", Goal::None),
     ])
 }
@@ -139,14 +149,21 @@ fn job(number: u64) -> anyhow::Result<Arc<JobSpec>> {
 fn entry(number: u64, jobs: &[Arc<JobSpec>]) -> JournalEntry {
     // Far apart numbers, without dice.
     let hash = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
-    let pick = |most: usize, shift: u32| usize::try_from((hash >> shift) % most as u64).unwrap_or(0);
+    let pick =
+        |most: usize, shift: u32| usize::try_from((hash >> shift) % most as u64).unwrap_or(0);
     let spec = &jobs[pick(jobs.len(), 0)];
     let micros = APART.as_micros() * u128::from(number);
-    let slot = Timestamp::from_secs(1_767_225_600).after(Duration::from_micros(u64::try_from(micros).unwrap_or(0)));
+    let slot = Timestamp::from_secs(1_767_225_600)
+        .after(Duration::from_micros(u64::try_from(micros).unwrap_or(0)));
     let failed = pick(20, 12) == 0;
     let rows = pick(10_000, 7);
-    let log = format!("batch-{number}: processed {rows} rows of tenant {} in {} ms", pick(300, 3), pick(900, 5));
-    let body = if failed { b"{\"error\": \"upstream said no\"}".as_slice() } else { b"{\"ok\": true}" };
+    let log = format!(
+        "batch-{number}: processed {rows} rows of tenant {} in {} ms",
+        pick(300, 3),
+        pick(900, 5)
+    );
+    let body =
+        if failed { b"{\"error\": \"upstream said no\"}".as_slice() } else { b"{\"ok\": true}" };
     let run = Run {
         worker: WorkerId::new(&format!("node-{}", pick(3, 9))),
         token: Token(number),

@@ -263,11 +263,14 @@ impl Index {
     ) -> Result<()> {
         let mut names: HashMap<JobId, Box<str>> =
             page.specs.iter().map(|spec| (spec.id, spec.name.clone())).collect();
-        let documents = page.entries.iter().filter_map(|entry| {
-            let name = entry.event.job.map(|job| &**names.entry(job).or_insert_with(|| name_of(job)));
-            of_entry(entry, name.unwrap_or_default())
-        });
-        let documents = documents.collect();
+        let mut documents = Vec::with_capacity(page.entries.len());
+        for entry in &page.entries {
+            let name: &str = match entry.event.job {
+                Some(job) => names.entry(job).or_insert_with(|| name_of(job)),
+                None => "",
+            };
+            documents.extend(of_entry(entry, name));
+        }
         let anchor = page.entries.last().map_or(0, |entry| anchor_of(&entry.event));
         let journal = Cursor { sequence: page.cursor, anchor };
         self.add(documents, from, Cursors { journal, ..from })

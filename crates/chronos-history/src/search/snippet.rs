@@ -117,10 +117,12 @@ mod tests {
 
     fn shown(text: &str, sought: &[&str]) -> Option<String> {
         let snippet = Snippet::of(text, sought)?;
-        let shown = snippet.fragments.iter().map(|fragment| match fragment.marked {
-            true => format!("[{}]", fragment.text),
-            false => fragment.text.clone(),
-        });
+        let shown =
+            snippet.fragments.iter().map(
+                |Fragment { text, marked }| {
+                    if *marked { format!("[{text}]") } else { text.clone() }
+                },
+            );
         Some(shown.collect())
     }
 

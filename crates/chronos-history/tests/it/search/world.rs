@@ -9,7 +9,7 @@ use chronos_core::plan::Ending;
 use chronos_core::schedule::Zone;
 use chronos_core::store::{Finish, Terms};
 use chronos_core::{Http, JobId, JobSpec, Schedule, Store, Timestamp, WorkerId};
-use chronos_history::search::{Found, Hit, Index, Indexer, Request, SearchError};
+use chronos_history::search::{Found, Hit, Index, Indexer, Request};
 use chronos_history::{Archive, Extractive, Level, Projector, RollupJob, Shelf};
 use chronos_store::{EmbeddedStore, Retention};
 
@@ -131,11 +131,4 @@ pub(super) fn all(index: &Index, query: &str, shelf: Shelf<'_>, limit: usize) ->
 /// How many everybody finds.
 pub(super) fn count(index: &Index, query: &str) -> usize {
     all(index, query, Shelf::Everyone, 100).len()
-}
-
-pub(super) fn refusal(index: &Index, query: &str) -> String {
-    match index.search(&request(query, Shelf::Everyone)) {
-        Err(SearchError::Query(error)) => error.to_string(),
-        other => panic!("{query:?} was not refused: {other:?}"),
-    }
 }

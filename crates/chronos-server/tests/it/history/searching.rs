@@ -60,7 +60,10 @@ async fn users_find_what_is_their_own_and_viewers_everything() {
     assert_eq!(items.len(), 7);
     for item in items {
         assert_eq!(text(&item["job_id"]), jobs[0].0.to_string());
-        let marked: Vec<&str> = item["text"].as_array().unwrap().iter()
+        let marked: Vec<&str> = item["text"]
+            .as_array()
+            .unwrap()
+            .iter()
             .filter(|fragment| fragment["marked"] == true)
             .map(|fragment| text(&fragment["text"]))
             .collect();
