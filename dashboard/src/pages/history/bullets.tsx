@@ -21,7 +21,7 @@ export function Bullets({ node }: { node: TocNode }) {
                     key={id}
                     to="/executions/$id"
                     params={{ id }}
-                    aria-label={`Execution ${place + 1} that bears it out`}
+                    aria-label={`run ${place + 1} that bears it out`}
                     className="text-accent underline underline-offset-2"
                   >
                     run {place + 1}

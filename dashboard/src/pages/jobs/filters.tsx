@@ -101,16 +101,18 @@ export function Filters({ filter, onChange }: Props) {
           <option value="true">Recurring</option>
           <option value="false">One-time</option>
         </select>
-        <Instant
-          label="Next run from"
-          value={filter.next_run_after}
-          onChange={(next_run_after) => onChange({ ...filter, next_run_after })}
-        />
-        <Instant
-          label="Next run before"
-          value={filter.next_run_before}
-          onChange={(next_run_before) => onChange({ ...filter, next_run_before })}
-        />
+        <span className="flex max-w-full flex-wrap items-center gap-2">
+          <Instant
+            label="Next run from"
+            value={filter.next_run_after}
+            onChange={(next_run_after) => onChange({ ...filter, next_run_after })}
+          />
+          <Instant
+            label="Next run before"
+            value={filter.next_run_before}
+            onChange={(next_run_before) => onChange({ ...filter, next_run_before })}
+          />
+        </span>
         {(isNarrow || hasTimes) && (
           <Button kind="quiet" size="small" onClick={() => onChange({ status: filter.status })}>
             <X /> Clear
