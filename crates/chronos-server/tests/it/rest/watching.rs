@@ -115,7 +115,8 @@ async fn jobs_are_listed_by_their_next_runs_page_by_page() {
     }
     let (mut seen, mut cursor) = (Vec::new(), String::new());
     loop {
-        let path = format!("/jobs?sort=next_run&next_run_after=2096-01-01T00:00:00Z&limit=5{cursor}");
+        let path =
+            format!("/jobs?sort=next_run&next_run_after=2096-01-01T00:00:00Z&limit=5{cursor}");
         let page = house.get(&path).await.expect(200);
         let items = page["items"].as_array().unwrap();
         assert!(items.len() <= 5);
