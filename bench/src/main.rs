@@ -10,6 +10,7 @@ mod live;
 mod peer;
 mod process;
 mod report;
+mod search;
 mod store;
 mod toc;
 mod web;
@@ -37,6 +38,7 @@ const SCENARIOS: [&str; 20] = [
     "history",
     "history-projector",
     "history-rollup",
+    "history-search",
     "requests",
     "api",
     "dashboard",
@@ -74,6 +76,7 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
         "history-projector" => runtime()?.block_on(toc::projector()),
+        "history-search" => search::measure(),
         "history-rollup" => runtime()?.block_on(toc::rollup()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),

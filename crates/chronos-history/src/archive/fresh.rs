@@ -1,4 +1,4 @@
-//! Fresh nodes: those that were written and are not in the search index yet.
+//! Fresh nodes: those that were written or deleted, of which the search index does not know yet.
 
 use std::hash::Hasher as _;
 
@@ -18,7 +18,9 @@ const CHUNK: usize = 1_000;
 pub(crate) struct Fresh {
     /// Whose it is; that of everyone where nobody is named.
     pub(crate) owner: Option<Box<str>>,
-    /// What it says, unless it is gone already.
+    /// The period that it is of.
+    pub(crate) period: Period,
+    /// What it says, unless it is gone.
     pub(crate) node: Option<Node>,
     mark: Mark,
 }
@@ -39,7 +41,7 @@ impl Archive {
             let (key, value) = entry.into_inner().map_err(|error| self.failed(error))?;
             let mark: Mark = self.decode(&key, &value)?;
             let node = self.node(mark.shelf(), mark.period)?;
-            fresh.push(Fresh { owner: mark.owner.clone(), node, mark });
+            fresh.push(Fresh { owner: mark.owner.clone(), period: mark.period, node, mark });
         }
         Ok(fresh)
     }
@@ -66,7 +68,7 @@ impl Archive {
             let node: Node = self.decode(&key, &value)?;
             let shelf = shelf_in(&key);
             let shelf = shelf.ok_or_else(|| self.damaged("a node is on no shelf".into()))?;
-            batch.freshen(shelf, &node)?;
+            batch.freshen(shelf, node.period, Some(&node))?;
             if batch.len() >= CHUNK {
                 batch.commit()?;
                 batch = self.batch();
@@ -77,11 +79,16 @@ impl Archive {
 }
 
 impl Batch<'_> {
-    /// The node is new to the search index.
-    pub(super) fn freshen(&mut self, shelf: Shelf<'_>, node: &Node) -> Result<()> {
+    /// What a node says, or that there is none any more, is new to the search index.
+    pub(super) fn freshen(
+        &mut self,
+        shelf: Shelf<'_>,
+        period: Period,
+        node: Option<&Node>,
+    ) -> Result<()> {
         let mut hasher = SipHasher13::new();
-        hasher.write(&postcard::to_allocvec(node).unwrap_or_default());
-        let (period, stamp) = (node.period, hasher.finish());
+        hasher.write(&postcard::to_allocvec(&node).unwrap_or_default());
+        let stamp = hasher.finish();
         let owner = match shelf {
             Shelf::Everyone => None,
             Shelf::Owner(owner) => Some(owner.into()),

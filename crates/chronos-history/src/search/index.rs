@@ -1,12 +1,14 @@
 //! The index: documents in a directory of their own, and with them how far the journal was read.
 
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use chronos_core::Timestamp;
+use chronos_core::store::JournalPage;
+use chronos_core::{JobId, Timestamp};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::OpenReadError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
@@ -16,11 +18,11 @@ use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
 use super::document::{Document, Kind};
 use super::error::SearchError;
-use super::reading::type_of;
+use super::reading::of_entry;
 use super::schema::{Fields, Tag, WORDS, analyzer};
 use super::view::View;
 use crate::archive::Cursor;
-use crate::{Level, Period};
+use crate::projector::anchor_of;
 
 /// What is stored and how it is read; a change to either adds one. An older index is made anew.
 const FORMAT: u32 = 1;
@@ -226,18 +228,9 @@ impl Index {
 
     /// Forgets what is of a kind and happened before a time, from the next commit on.
     pub fn forget_before(&self, kind: Kind, before: Timestamp) -> Result<()> {
-        self.forget(Tag::Kind(kind.as_str()), before)
-    }
-
-    /// Forgets the nodes of periods that were over by a time, from the next commit on.
-    pub fn forget_nodes_before(&self, level: Level, before: Timestamp) -> Result<()> {
-        let before = Period::containing(level, before).start();
-        self.forget(Tag::Type(type_of(level)), before)
-    }
-
-    fn forget(&self, tag: Tag<'_>, before: Timestamp) -> Result<()> {
         let fields = &self.inner.fields;
-        let tagged = TermQuery::new(fields.tagged(tag), IndexRecordOption::Basic);
+        let tagged = fields.tagged(Tag::Kind(kind.as_str()));
+        let tagged = TermQuery::new(tagged, IndexRecordOption::Basic);
         let until = Term::from_field_i64(fields.at, before.as_micros());
         let earlier = RangeQuery::new(std::ops::Bound::Unbounded, std::ops::Bound::Excluded(until));
         let parts: Vec<(Occur, Box<dyn Query>)> =
@@ -247,6 +240,37 @@ impl Index {
             writing.is_dirty = true;
             Ok(())
         })
+    }
+
+    /// Forgets the documents under these keys, from the next commit on.
+    pub(super) fn remove(&self, keys: &[String]) -> Result<()> {
+        self.write(|writing, writer| {
+            for key in keys {
+                writer.delete_term(Term::from_field_text(self.inner.fields.key, key));
+            }
+            writing.is_dirty |= !keys.is_empty();
+            Ok(())
+        })
+    }
+
+    /// Adds a page of the journal that follows what was read. `name_of` says what jobs are called that the page
+    /// does not tell of.
+    pub fn read(
+        &self,
+        from: Cursors,
+        page: &JournalPage,
+        mut name_of: impl FnMut(JobId) -> Box<str>,
+    ) -> Result<()> {
+        let mut names: HashMap<JobId, Box<str>> =
+            page.specs.iter().map(|spec| (spec.id, spec.name.clone())).collect();
+        let documents = page.entries.iter().filter_map(|entry| {
+            let name = entry.event.job.map(|job| &**names.entry(job).or_insert_with(|| name_of(job)));
+            of_entry(entry, name.unwrap_or_default())
+        });
+        let documents = documents.collect();
+        let anchor = page.entries.last().map_or(0, |entry| anchor_of(&entry.event));
+        let journal = Cursor { sequence: page.cursor, anchor };
+        self.add(documents, from, Cursors { journal, ..from })
     }
 
     /// Waits until no merge is under way, for whoever measures.

@@ -1,17 +1,17 @@
 //! The indexer: reads the journal, the messages and the table of contents into the index.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use chronos_core::store::{self, EventFilter, EventPage, JournalPage};
-use chronos_core::{JobId, Store};
+use chronos_core::store::{self, EventFilter, EventPage, JournalPage, midnight};
+use chronos_core::{Store, Timestamp};
 
-use super::document::Document;
+use super::document::Kind;
 use super::error::SearchError;
 use super::index::{Cursors, Index};
-use super::reading::{of_entry, of_message, of_node};
-use crate::archive::{Archive, ArchiveError, Cursor, Fresh};
-use crate::projector::{Projected, anchor_of, is_of};
+use super::reading::{key_of, of_message, of_node};
+use crate::archive::{Archive, ArchiveError, Fresh};
+use crate::jobs::KeepRecords;
+use crate::projector::{Projected, is_of};
 
 /// Entries that are read together.
 const PAGE: usize = 1_024;
@@ -28,6 +28,8 @@ pub struct Indexer {
     index: Index,
     /// Held from reading to adding: of two at once, one would read in vain.
     reading: Arc<tokio::sync::Mutex<()>>,
+    /// What was forgotten last.
+    forgotten: Arc<Mutex<Vec<(Kind, Timestamp)>>>,
 }
 
 /// Why the index could not be read on.
@@ -74,13 +76,19 @@ impl Indexer {
             let archive = archive.clone();
             blocking(move || archive.refresh().map_err(IndexError::from)).await?;
         }
-        Ok(Self { store, archive, index, reading: Arc::default() })
+        Ok(Self { store, archive, index, reading: Arc::default(), forgotten: Arc::default() })
     }
 
     /// The index that it reads into.
     #[must_use]
     pub fn index(&self) -> &Index {
         &self.index
+    }
+
+    /// The archive that it is beside.
+    #[must_use]
+    pub fn archive(&self) -> &Archive {
+        &self.archive
     }
 
     /// Reads a stretch of the journal, or of the messages once the journal is through. What was read is found
@@ -132,28 +140,44 @@ impl Indexer {
         blocking(move || index.commit().map_err(IndexError::from)).await
     }
 
+    /// Forgets what the store is not to keep any longer, once a day.
+    pub async fn forget(&self, keep: KeepRecords, now: Timestamp) -> Result<(), IndexError> {
+        let kept = [
+            (Kind::Execution, keep.executions),
+            (Kind::Audit, keep.audit),
+            (Kind::Message, keep.messages),
+        ];
+        let kept = kept.into_iter().filter_map(|(kind, keep)| {
+            // Whole days go, as they do from the store.
+            Some((kind, midnight(now.before(keep?))))
+        });
+        let kept: Vec<(Kind, Timestamp)> = kept.collect();
+        let this = self.clone();
+        blocking(move || {
+            let mut forgotten = this.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+            if *forgotten != kept {
+                for (kind, before) in &kept {
+                    this.index.forget_before(*kind, *before)?;
+                }
+                this.index.commit()?;
+                *forgotten = kept;
+            }
+            Ok(())
+        })
+        .await
+    }
+
     fn add_journal(&self, from: Cursors, page: &JournalPage) -> Result<(), IndexError> {
-        let mut names: HashMap<JobId, Box<str>> =
-            page.specs.iter().map(|spec| (spec.id, spec.name.clone())).collect();
-        let mut documents = Vec::with_capacity(page.entries.len());
-        for entry in &page.entries {
-            let name = match entry.event.job {
-                None => "",
-                Some(job) => match names.entry(job) {
-                    std::collections::hash_map::Entry::Occupied(known) => &**known.into_mut(),
-                    // The job is no longer there; the archive may remember it.
-                    std::collections::hash_map::Entry::Vacant(unknown) => {
-                        let card = self.archive.card(job)?;
-                        let name = card.map(|card| card.name).unwrap_or_default();
-                        &**unknown.insert(name)
-                    }
-                },
-            };
-            documents.extend(of_entry(entry, name));
-        }
-        let anchor = page.entries.last().map_or(0, |entry| anchor_of(&entry.event));
-        let to = Cursors { journal: Cursor { sequence: page.cursor, anchor }, ..from };
-        Ok(self.index.add(documents, from, to)?)
+        let mut failed = None;
+        let name_of = |job| match self.archive.card(job) {
+            Ok(card) => card.map(|card| card.name).unwrap_or_default(),
+            Err(error) => {
+                failed = Some(error);
+                Box::default()
+            }
+        };
+        self.index.read(from, page, name_of)?;
+        failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn add_messages(&self, from: Cursors, page: &EventPage) -> Result<(), IndexError> {
@@ -161,15 +185,19 @@ impl Indexer {
         Ok(self.index.add(documents, from, Cursors { messages: page.cursor, ..from })?)
     }
 
-    /// Adds some of the nodes that are new, durably; whether there were any.
+    /// Adds some of the nodes that are new, durably, and removes those that are gone; whether there were any.
     fn add_nodes(&self) -> Result<bool, IndexError> {
         let fresh = self.archive.fresh(PAGE)?;
-        let document = |Fresh { owner, node, .. }: &Fresh| {
-            let node = node.as_ref()?;
-            Some(of_node(owner.as_deref().unwrap_or_default(), node))
-        };
-        let documents: Vec<Document> = fresh.iter().filter_map(document).collect();
+        let (mut documents, mut gone) = (Vec::new(), Vec::new());
+        for Fresh { owner, period, node, .. } in &fresh {
+            let owner = owner.as_deref().unwrap_or_default();
+            match node {
+                Some(node) => documents.push(of_node(owner, node)),
+                None => gone.push(key_of(owner, *period)),
+            }
+        }
         let here = self.index.cursors();
+        self.index.remove(&gone)?;
         self.index.add(documents, here, here)?;
         self.index.commit()?;
         // Only now: whoever is interrupted before this adds them again, in their own place.

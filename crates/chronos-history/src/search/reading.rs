@@ -11,7 +11,7 @@ use siphasher::sip::SipHasher13;
 
 use super::document::{Document, Kind, Record, beginning};
 use crate::node::Node;
-use crate::{Level, reason_of};
+use crate::{Level, Period, reason_of};
 
 /// Bytes of each text of a document that are indexed.
 const INDEXED: usize = 64 * 1_024;
@@ -93,6 +93,11 @@ pub(super) fn type_of(level: Level) -> &'static str {
     }
 }
 
+/// Under what the document of a node is found, to be replaced.
+pub(super) fn key_of(owner: &str, period: Period) -> String {
+    format!("{period} {owner}")
+}
+
 /// The document of a node of the table of contents, on the shelf of an owner or on everyone's.
 pub(super) fn of_node(owner: &str, node: &Node) -> Document {
     let id = node.period.to_string();
@@ -103,7 +108,7 @@ pub(super) fn of_node(owner: &str, node: &Node) -> Document {
         period: Some(node.period),
         ..Record::new(Kind::Toc, node.period.start(), owner)
     };
-    let key = format!("{id} {owner}");
+    let key = key_of(owner, node.period);
     let mut hasher = SipHasher13::new();
     hasher.write(key.as_bytes());
     let notes = node.summary.bullets.iter().map(|bullet| Some(&*bullet.text));

@@ -102,6 +102,7 @@ pub const TABLE: &[(&str, Access)] = &[
     ("GET /metrics", Oversee),
     ("/chronos.v1.History/GetTocNode", Read),
     ("/chronos.v1.History/GetJobHistory", Read),
+    ("/chronos.v1.History/SearchHistory", Read),
     ("/chronos.v1.History/RebuildHistory", Admin),
     ("/chronos.v1.History/GetHistoryStanding", Oversee),
     ("/chronos.v1.Scheduler/GetSchedulerStatus", Read),

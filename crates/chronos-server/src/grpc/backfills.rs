@@ -125,7 +125,8 @@ impl Scheduler {
         caller: &Caller,
         id: &str,
     ) -> Result<(Job, backfill::Backfill), Status> {
-        let id: BackfillId = id.parse().map_err(|_| Refusal::missing("id", "a backfill's id"))?;
+        let no_id = |_| Refusal::of("id", "it is no id; use a backfill's");
+        let id: BackfillId = id.parse().map_err(no_id)?;
         let store = self.service.store();
         let found = store.backfill(id).await.map_err(status)?;
         match store.job(found.job).await {

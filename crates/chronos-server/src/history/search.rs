@@ -63,7 +63,15 @@ impl History {
         let open = self.open()?;
         let indexer = self.indexer(&open).await.map_err(|error| error.to_string())?;
         let stop = || context.is_cancelled() || open.leaving.is_cancelled();
-        match indexer.catch_up(stop).await {
+        let (keep, _) = self.keep();
+        let read = match indexer.catch_up(stop).await {
+            // What is old is forgotten once all of it was read.
+            Ok(read) if !read.more => {
+                indexer.forget(keep, self.0.clock.now()).await.map(|()| read)
+            }
+            read => read,
+        };
+        match read {
             Ok(read) if read.more => Ok(format!("stopped after {} entries", read.read)),
             Ok(read) => Ok(format!("{} entries read", read.read)),
             Err(error) => {

@@ -819,6 +819,108 @@ pub struct HistoryStanding {
     #[prost(uint64, tag = "6")]
     pub bytes: u64,
 }
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchHistoryRequest {
+    /// What to look for, such as: job:invoice status:failed "connection reset" after:2026-11-01. Everything if empty.
+    #[prost(string, tag = "1")]
+    pub query: ::prost::alloc::string::String,
+    /// The IANA zone of days and times in the query, and of the parts of the tally; UTC if empty.
+    #[prost(string, tag = "2")]
+    pub timezone: ::prost::alloc::string::String,
+    /// From 1 to 100; 20 if zero.
+    #[prost(uint32, tag = "3")]
+    pub limit: u32,
+    /// next_cursor of the page before.
+    #[prost(string, tag = "4")]
+    pub cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchHistoryResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub hits: ::prost::alloc::vec::Vec<SearchHit>,
+    /// Leads to the next page; empty on the last.
+    #[prost(string, tag = "2")]
+    pub next_cursor: ::prost::alloc::string::String,
+    /// How many there are, and when they happened; with the first page alone.
+    #[prost(message, optional, tag = "3")]
+    pub tally: ::core::option::Option<SearchTally>,
+}
+/// Something that was found. What is not known of it is left out.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchHit {
+    /// execution, audit, message or toc
+    #[prost(string, tag = "1")]
+    pub kind: ::prost::alloc::string::String,
+    /// When it happened; of a period, when it began.
+    #[prost(message, optional, tag = "2")]
+    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    /// Its type, such as execution.failed.
+    #[prost(string, tag = "3")]
+    pub r#type: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub owner: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub job_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "6")]
+    pub execution_id: ::prost::alloc::string::String,
+    /// The period, of a node of the table of contents.
+    #[prost(string, tag = "7")]
+    pub toc_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "8")]
+    pub status: ::prost::alloc::string::String,
+    /// Why it was skipped or cancelled.
+    #[prost(string, tag = "9")]
+    pub reason: ::prost::alloc::string::String,
+    /// The node that ran it, or that it is about.
+    #[prost(string, tag = "10")]
+    pub worker_id: ::prost::alloc::string::String,
+    #[prost(uint32, optional, tag = "11")]
+    pub response_code: ::core::option::Option<u32>,
+    #[prost(message, optional, tag = "12")]
+    pub duration: ::core::option::Option<::prost_types::Duration>,
+    /// How well it fits; zero where no word was asked for.
+    #[prost(float, tag = "13")]
+    pub score: f32,
+    /// What the job was called when this was read; of a period, its title.
+    #[prost(message, repeated, tag = "14")]
+    pub name: ::prost::alloc::vec::Vec<TextFragment>,
+    /// The part of what was said about it.
+    #[prost(message, repeated, tag = "15")]
+    pub text: ::prost::alloc::vec::Vec<TextFragment>,
+    /// The part of its log or of what its target answered, if something that was looked for is there.
+    #[prost(message, repeated, tag = "16")]
+    pub output: ::prost::alloc::vec::Vec<TextFragment>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TextFragment {
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+    /// Whether it was looked for.
+    #[prost(bool, tag = "2")]
+    pub marked: bool,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchTally {
+    #[prost(uint64, tag = "1")]
+    pub total: u64,
+    /// Whether all were counted; of very many some are, for all.
+    #[prost(bool, tag = "2")]
+    pub exact: bool,
+    /// How long the parts of time are: hour, day or month.
+    #[prost(string, tag = "3")]
+    pub grain: ::prost::alloc::string::String,
+    /// The parts in which there are any, in order.
+    #[prost(message, repeated, tag = "4")]
+    pub facets: ::prost::alloc::vec::Vec<SearchFacet>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchFacet {
+    /// When it begins.
+    #[prost(message, optional, tag = "1")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(uint64, tag = "2")]
+    pub count: u64,
+}
 /// Generated client implementations.
 pub mod scheduler_client {
     #![allow(
@@ -2325,6 +2427,31 @@ pub mod history_client {
                 .insert(GrpcMethod::new("chronos.v1.History", "GetJobHistory"));
             self.inner.unary(req, path, codec).await
         }
+        /// A page of what is found by its words, the best and newest first.
+        pub async fn search_history(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SearchHistoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchHistoryResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.History/SearchHistory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.History", "SearchHistory"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Has the history of the node that is asked made again from the store; for admins.
         pub async fn rebuild_history(
             &mut self,
@@ -2400,6 +2527,14 @@ pub mod history_server {
             &self,
             request: tonic::Request<super::GetJobHistoryRequest>,
         ) -> std::result::Result<tonic::Response<super::JobHistory>, tonic::Status>;
+        /// A page of what is found by its words, the best and newest first.
+        async fn search_history(
+            &self,
+            request: tonic::Request<super::SearchHistoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchHistoryResponse>,
+            tonic::Status,
+        >;
         /// Has the history of the node that is asked made again from the store; for admins.
         async fn rebuild_history(
             &self,
@@ -2564,6 +2699,51 @@ pub mod history_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetJobHistorySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.History/SearchHistory" => {
+                    #[allow(non_camel_case_types)]
+                    struct SearchHistorySvc<T: History>(pub Arc<T>);
+                    impl<
+                        T: History,
+                    > tonic::server::UnaryService<super::SearchHistoryRequest>
+                    for SearchHistorySvc<T> {
+                        type Response = super::SearchHistoryResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SearchHistoryRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as History>::search_history(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SearchHistorySvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

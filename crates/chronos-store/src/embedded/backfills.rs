@@ -109,8 +109,8 @@ impl State {
 
 impl Step<'_> {
     fn create_backfill(&mut self, new: Backfill) -> Result<Backfill> {
-        let job = new.job;
-        new.check(&self.open(job)?.job, self.now)?;
+        let (job, now) = (new.job, self.now);
+        new.check(&self.open(job)?.job, now)?;
         let (from, to) = backfills_of(job);
         let (mut newest, mut over, mut unfinished) = (0, Vec::new(), 0);
         visit_entries(self.state.kv.as_ref(), (&from, &to), Order::Ascending, |key, value| {
@@ -259,7 +259,7 @@ impl Step<'_> {
         for backfill in going_on {
             let job = backfill.job;
             let most = share.min(limit.saturating_sub(advanced.fired + advanced.passed_over));
-            let taken = self.advance_one(backfill, most, &mut advanced);
+            let taken = self.advance_one(&backfill, most, &mut advanced);
             if let Err(unreadable) = readable(taken)? {
                 advanced.unreadable.push((job, unreadable));
                 advanced.look_again(self.now.after(Advanced::LOOK_AGAIN));
@@ -271,7 +271,7 @@ impl Step<'_> {
     /// Takes up to so many turns of one backfill.
     fn advance_one(
         &mut self,
-        before: Backfill,
+        before: &Backfill,
         most: usize,
         advanced: &mut Advanced,
     ) -> Result<()> {
@@ -309,7 +309,7 @@ impl Step<'_> {
             }
         }
         advanced.look_again_at(&backfill, waits, now);
-        if backfill != before {
+        if backfill != *before {
             self.put_backfill(backfill)?;
         }
         Ok(())

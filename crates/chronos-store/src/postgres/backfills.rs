@@ -308,7 +308,7 @@ impl Shared {
                 }
             }
             step.add_to_ledger(job, &mut ledger);
-            advance_one(step, backfill, (slots.len(), &ledger), &mut advanced)?;
+            advance_one(step, &backfill, (slots.len(), &ledger), &mut advanced)?;
         }
         Ok(advanced)
     }
@@ -325,7 +325,7 @@ impl Shared {
 /// Takes up to so many turns of one backfill.
 fn advance_one(
     step: &mut Step,
-    before: Backfill,
+    before: &Backfill,
     (turns, ledger): (usize, &[Entry]),
     advanced: &mut Advanced,
 ) -> Result<()> {
@@ -354,7 +354,7 @@ fn advance_one(
         }
     }
     advanced.look_again_at(&backfill, waits, now);
-    if backfill != before {
+    if backfill != *before {
         step.backfills.insert((job, backfill.number), backfill);
     }
     Ok(())

@@ -131,8 +131,8 @@ fn it_waits_while_its_job_is_paused_and_in_quiet_hours_and_loses_nothing() {
     desk.apply(&resumed.plan, 71);
     let id = crate::PolicyId::new(Timestamp::EPOCH, [0; 10]);
     desk.quiet = Some(QuietHours {
-        windows: vec![Window::new(WeekdaySet::EVERY_DAY, "00:00", "24:00").unwrap()],
-        ..QuietHours::new(id, "always", Zone::UTC, Timestamp::EPOCH)
+        windows: vec![Window::new(WeekdaySet::EVERY_DAY, "08:00", "09:00").unwrap()],
+        ..QuietHours::new(id, "mornings", Zone::UTC, Timestamp::EPOCH)
     });
     assert!(matches!(desk.turn(72), Turn::Wait(Wait::QuietHours(_))));
     desk.quiet = None;

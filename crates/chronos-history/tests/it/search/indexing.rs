@@ -1,10 +1,12 @@
 //! What is indexed, and that it is the same however it was read.
 
+use std::time::Duration;
+
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::{JobId, Store};
 use chronos_history::search::{Hit, Index, Indexer, Kind};
-use chronos_history::{Level, Projector, Shelf};
+use chronos_history::{KeepLevels, KeepRecords, Projector, Shelf, prune_levels};
 use proptest::prelude::*;
 use tempfile::tempdir;
 
@@ -205,10 +207,21 @@ async fn what_is_forgotten_is_no_longer_found() {
     index.commit().unwrap();
     assert_eq!(count(index, "kind:execution"), executions - early);
     assert_eq!((count(index, "kind:audit"), count(index, "kind:toc")), (audit, nodes));
-    // The hours that were over by then, on everyone's shelf.
-    index.forget_nodes_before(Level::Hour, at("2026-11-15T04:30:00Z")).unwrap();
-    index.commit().unwrap();
-    assert_eq!((count(index, "type:toc.hour"), count(index, "kind:toc")), (2, nodes - 2));
+    // What the archive forgets, the index forgets: hours whose day is told of for good.
+    let archive = indexer.archive().clone();
+    let keep = KeepLevels { hours: Some(Duration::from_hours(24)), ..KeepLevels::default() };
+    let now = at("2027-02-01T00:00:00Z");
+    let hours = count(index, "type:toc.hour");
+    prune_levels(archive, keep, now, false, || false).await.unwrap();
+    indexer.catch_up(|| false).await.unwrap();
+    assert_eq!((count(index, "type:toc.hour"), count(index, "kind:toc")), (0, nodes - hours));
+    assert_eq!(all(index, "type:toc.hour", Shelf::Owner("ann"), 100), []);
+    // What the store does not keep goes by whole days.
+    let keep = KeepRecords { messages: Some(Duration::from_hours(24)), ..KeepRecords::default() };
+    indexer.forget(keep, at("2026-11-16T23:59:00Z")).await.unwrap();
+    assert_eq!(count(index, "kind:message"), 24);
+    indexer.forget(keep, at("2026-11-17T00:00:00Z")).await.unwrap();
+    assert_eq!(count(index, "kind:message"), 0);
     drop(indexer);
     let archive = chronos_history::Archive::open(directory.path()).unwrap();
     let indexer = Indexer::open(store, archive).await.unwrap();

@@ -71,7 +71,7 @@ pub(super) async fn work(store: &dyn Store, second: u64, node: &str, end: impl F
     let now = after(second);
     store.fire_due(now, 100, None).await.unwrap();
     let terms = Terms { now, lease: Duration::from_secs(30) };
-    let claims = store.claim(&WorkerId::new(node), terms, 100).await.unwrap().claims;
+    let claims = store.claim(&WorkerId::new(node), terms, 100.into()).await.unwrap().claims;
     let mut ends = Vec::new();
     for claim in claims {
         let End { error, log, body } = end(claim.spec.id);

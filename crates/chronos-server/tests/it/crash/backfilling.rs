@@ -14,9 +14,9 @@ use crate::rest::{JSON, send, text};
 use crate::serving::{Serving, say};
 
 /// Slots that are filled in.
-const SLOTS: u64 = 150;
+pub(crate) const SLOTS: u64 = 150;
 
-async fn call(daemon: SocketAddr, method: &str, path: &str, body: &Value) -> Value {
+pub(crate) async fn call(daemon: SocketAddr, method: &str, path: &str, body: &Value) -> Value {
     let (lines, bytes) = match body {
         Value::Null => ("", String::new()),
         body => (JSON, body.to_string()),
@@ -26,15 +26,8 @@ async fn call(daemon: SocketAddr, method: &str, path: &str, body: &Value) -> Val
     answer.json()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_daemon_killed_amid_a_backfill_goes_on_where_it_was_and_doubles_no_slot() {
-    let seed = fastrand::u64(..);
-    say(&format!("the dice of the backfill: {seed}"));
-    let mut dice = Rng::with_seed(seed);
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let endpoint = Endpoint::open().await;
-    let (mut daemon, mut address) = Serving::over(&data, &[]).await;
+/// A job, and a backfill of some of the slots that it had before it was made.
+pub(crate) async fn begin(address: SocketAddr, endpoint: &Endpoint) -> (Value, Value) {
     let job = json!({
         "name": "report",
         "schedule": {"type": "cron", "expression": "*/10 * * * *", "timezone": "UTC"},
@@ -47,6 +40,19 @@ async fn a_daemon_killed_amid_a_backfill_goes_on_where_it_was_and_doubles_no_slo
     let asked = json!({"from": "2020-01-01T00:00:00Z", "to": "2020-01-31T00:00:00Z", "cap": SLOTS,
         "rate": {"at_once": 3}});
     let made = call(address, "POST", &path, &asked).await;
+    (job, made)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_killed_amid_a_backfill_goes_on_where_it_was_and_doubles_no_slot() {
+    let seed = fastrand::u64(..);
+    say(&format!("the dice of the backfill: {seed}"));
+    let mut dice = Rng::with_seed(seed);
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let endpoint = Endpoint::open().await;
+    let (mut daemon, mut address) = Serving::over(&data, &[]).await;
+    let (job, made) = begin(address, &endpoint).await;
     let path = format!("/backfills/{}", text(&made["id"]));
     let mut killed = 0;
     let done = soon(async {
@@ -74,7 +80,7 @@ async fn a_daemon_killed_amid_a_backfill_goes_on_where_it_was_and_doubles_no_slo
 }
 
 /// Each slot has one chain of attempts, one of which succeeded, and the target knew each slot by one key.
-async fn check_ledger(address: SocketAddr, job: &Value, endpoint: &Endpoint) {
+pub(crate) async fn check_ledger(address: SocketAddr, job: &Value, endpoint: &Endpoint) {
     let mut slots: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut cursor = String::new();
     loop {
