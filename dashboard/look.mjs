@@ -12,7 +12,7 @@ for (const path of paths) {
   await page.goto(base + "/ui" + path);
   await page.waitForTimeout(Number(process.env.WAIT ?? 2500));
   const name = path.replaceAll(/[^a-z0-9]+/gi, "_") || "_";
-  await page.screenshot({ path: `/tmp/shots/${name}-${theme}-${width}.png`, fullPage: true });
+  await page.screenshot({ path: `/tmp/shots/${name}-${theme}-${width}.png`, fullPage: process.env.FULL === "1" });
   console.log(name, await page.evaluate(() => document.documentElement.scrollWidth));
 }
 await browser.close();

@@ -89,9 +89,9 @@ test("a handler is asked for by its name, and one that nobody registered is refu
   await house.enter(page, "/jobs/new");
   await page.getByLabel("Name", { exact: true }).fill("by hand");
   await page.getByText("Call a handler").click();
-  await page.getByLabel("Handler").fill("nobody made this");
+  await page.getByRole("textbox", { name: "Handler" }).fill("nobody made this");
   await page.getByRole("button", { name: "Create job" }).click();
-  await expect(page.getByLabel("Handler")).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByRole("textbox", { name: "Handler" })).toHaveAttribute("aria-invalid", "true");
 });
 
 test("a cron expression is put together by choosing, and a time is of any zone", async ({ page, house }) => {
@@ -302,12 +302,12 @@ test("a long list is paged by the server", async ({ page, house }) => {
     for (const name of await names.allTextContents()) seen.add(name);
     if (!isLast) {
       const first = (await names.first().textContent()) ?? "";
-      await page.getByRole("button", { name: "Next" }).click();
+      await page.getByRole("button", { name: "Next", exact: true }).click();
       await expect(names.first()).not.toHaveText(first);
     }
   }
   expect(seen.size).toBe(120);
-  await expect(page.getByRole("button", { name: "Next" })).toBeDisabled();
+  await expect(page.getByRole("button", { name: "Next", exact: true })).toBeDisabled();
   await page.getByRole("button", { name: "Previous" }).click();
   await expect(names).toHaveCount(50);
   await expect(page.getByRole("row").nth(1)).toBeVisible();

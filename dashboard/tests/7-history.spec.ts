@@ -23,14 +23,12 @@ test("the history is browsed from years to hours, down to the runs that bear it 
   await expect(figures).toContainText(/Failed\s*12/);
   await expect(page.getByRole("region", { name: "Failed most" })).toContainText("Invoice sync");
   const notes = page.getByRole("region", { name: "What happened" });
-  await expect(notes.getByRole("listitem").first()).toContainText("Invoice sync");
+  const note = notes.getByRole("listitem").filter({ hasText: "Invoice sync" }).first();
+  await expect(note).toBeVisible();
   await page.getByRole("link", { name: "After" }).click();
   await expect(page.getByRole("link", { name: "Before" })).toBeVisible();
   await page.getByRole("link", { name: "Before" }).click();
-  await notes
-    .getByRole("link", { name: /Execution 1 that bears it out/ })
-    .first()
-    .click();
+  await note.getByRole("link", { name: "run 1 that bears it out" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Failed");
 });
 
@@ -48,8 +46,9 @@ test("what happened is found by its words, marked, and narrowed by when and what
   await expect.poll(async () => (await house.ask(`/jobs/${job.id}`, undefined, token)).status).toBe("FAILED");
   house.answerWith(503);
   await house.enter(page, "/history");
-  await page.keyboard.press("/");
   const field = page.getByRole("searchbox", { name: "Search the history" });
+  await expect(field).toBeVisible();
+  await page.keyboard.press("/");
   await expect(field).toBeFocused();
   await field.fill('job:"time machine" capacitor');
   await expect(async () => {

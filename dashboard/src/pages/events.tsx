@@ -1,7 +1,7 @@
 /** What message jobs say, as they say it. */
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Pause, Play } from "lucide-react";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { api, done, type MessageEvent } from "@/api/client";
 import { inWords } from "@/api/problem";
 import { type Source, useTail } from "@/api/tail";
@@ -93,7 +93,8 @@ export function Events() {
   );
 }
 
-function Line({ event }: { event: MessageEvent }) {
+/** Drawn once: what was said does not change. */
+const Line = memo(function Line({ event }: { event: MessageEvent }) {
   const { text, structured } = event.content;
   return (
     <li className="grid gap-x-4 gap-y-0.5 px-4 py-2 text-sm sm:grid-cols-[8.5rem_12rem_minmax(0,1fr)_auto]">
@@ -114,4 +115,4 @@ function Line({ event }: { event: MessageEvent }) {
       <span className="tabular hidden text-2xs text-faint sm:inline">#{event.sequence}</span>
     </li>
   );
-}
+});

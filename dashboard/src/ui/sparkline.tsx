@@ -3,7 +3,7 @@ import type { RecentRun } from "@/api/client";
 import { span } from "@/lib/time";
 import { plural, toneOf } from "@/lib/words";
 
-const WIDTH = 4;
+const WIDTH = 3;
 const HEIGHT = 20;
 /** Bars that there is room for. */
 const SHOWN = 20;

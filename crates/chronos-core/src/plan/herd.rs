@@ -112,10 +112,7 @@ impl Herd {
     }
 
     /// Counts those that come together. Says whether it had the patience for all of them.
-    pub fn gather<'a>(
-        &mut self,
-        quiet_hours: impl Fn(PolicyId) -> Option<&'a QuietHours>,
-    ) -> bool {
+    pub fn gather<'a>(&mut self, quiet_hours: impl Fn(PolicyId) -> Option<&'a QuietHours>) -> bool {
         for (rhythm, jobs) in std::mem::take(&mut self.crowds) {
             let quiet = rhythm.quiet_hours.and_then(&quiet_hours);
             let schedule = match &rhythm.beat {

@@ -137,6 +137,9 @@ mod tests {
         }
         let spans = counted.spans();
         let (median, most) = (spans.median_ms().unwrap(), spans.most_ms().unwrap());
-        assert!((50.0..60.0).contains(&median) && (99.0..=100.0).contains(&most), "{median} {most}");
+        assert!(
+            (50.0..60.0).contains(&median) && (99.0..=100.0).contains(&most),
+            "{median} {most}"
+        );
     }
 }

@@ -64,7 +64,8 @@ pub(super) async fn stream(
     let mut pace = tokio::time::interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let known = HashMap::new();
-    let watch = Watch { api: api.clone(), caller: caller.clone(), hints, decision, known, pace, place };
+    let watch =
+        Watch { api: api.clone(), caller: caller.clone(), hints, decision, known, pace, place };
     Ok(streams::answer(&api, caller, lines(watch)))
 }
 

@@ -170,7 +170,8 @@ impl Walk {
 
 fn figures(herd: &Herd, from: Timestamp, complete: bool) -> HerdFigures {
     let bins = herd.bins(BIN);
-    let rounded = |of: fn(&Rush) -> f64| bins.iter().map(|bin| (of(bin) * 1e3).round() / 1e3).collect();
+    let rounded =
+        |of: fn(&Rush) -> f64| bins.iter().map(|bin| (of(bin) * 1e3).round() / 1e3).collect();
     HerdFigures {
         from,
         bin_seconds: BIN,

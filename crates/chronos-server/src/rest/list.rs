@@ -83,7 +83,12 @@ async fn by_next_run_of(
     let (jobs, rest) = ordered::find(api.store(), filter, from, limit + 1, api.now()).await?;
     let told = api.told(caller, &jobs).await?;
     let places = jobs.iter().map(Place::of);
-    page::answer(places.zip(told), limit, |place| place.write(filter), rest.map(|it| it.write(filter)))
+    page::answer(
+        places.zip(told),
+        limit,
+        |place| place.write(filter),
+        rest.map(|it| it.write(filter)),
+    )
 }
 
 /// What is asked for; nobody is told about jobs of others.

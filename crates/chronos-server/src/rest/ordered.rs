@@ -76,11 +76,8 @@ pub(super) async fn find(
             return Ok((jobs, None));
         }
         let until = place.at.after(span).min(end);
-        let asked = JobFilter {
-            next_from: Some(place.at),
-            next_before: Some(until),
-            ..filter.clone()
-        };
+        let asked =
+            JobFilter { next_from: Some(place.at), next_before: Some(until), ..filter.clone() };
         let found = store.find_jobs(&asked, place.after, MOST).await?;
         if found.next.is_some() && span > INSTANT {
             span = (span / STEP).max(INSTANT);

@@ -77,7 +77,10 @@ async fn of(api: &Api, caller: &Caller, id: JobId) -> Result<Option<RunsOfJob>, 
         return Ok(None);
     }
     let executions = api.store().executions(id, None, RUNS).await?;
-    Ok(Some(RunsOfJob { job_id: id.to_string(), runs: executions.iter().filter_map(run).collect() }))
+    Ok(Some(RunsOfJob {
+        job_id: id.to_string(),
+        runs: executions.iter().filter_map(run).collect(),
+    }))
 }
 
 fn run(execution: &Execution) -> Option<RecentRun> {

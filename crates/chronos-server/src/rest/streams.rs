@@ -47,7 +47,6 @@ pub(super) fn mark(cursor: impl Display) -> Event {
 
 /// The sequence of the newest decision; zero while there is none.
 pub(super) async fn newest_decision(store: &dyn Store) -> store::Result<u64> {
-    let page =
-        store.find_audit(&AuditFilter::default(), AuditWalk::NewestFirst(None), 1).await?;
+    let page = store.find_audit(&AuditFilter::default(), AuditWalk::NewestFirst(None), 1).await?;
     Ok(page.events.first().map_or(0, |event| event.sequence))
 }

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ChevronDown } from "lucide-react";
-import { useId, useState } from "react";
+import { memo, useId, useState } from "react";
 import type { AuditEvent } from "@/api/client";
 import { me, users } from "@/api/queries";
 import { classes } from "@/lib/classes";
@@ -17,7 +17,14 @@ const TONES: Record<string, Tone> = { success: "good", failure: "bad", suppresse
 /** Where the words already say that nobody else did it. */
 const NOBODY = "scheduler";
 
-export function AuditLine({ event, short }: { event: AuditEvent; short?: boolean }) {
+interface Props {
+  event: AuditEvent;
+  /** Whether it stands where its job is known and room is scarce. */
+  short?: boolean;
+}
+
+/** Drawn once: what is on record does not change. */
+export const AuditLine = memo(function AuditLine({ event, short }: Props) {
   const [open, setOpen] = useState(false);
   const details = useId();
   const some = Object.keys(event.details).length > 0 || Boolean(event.trace_id);
@@ -29,7 +36,7 @@ export function AuditLine({ event, short }: { event: AuditEvent; short?: boolean
           "items-baseline gap-x-4 gap-y-1",
           short
             ? "flex flex-wrap"
-            : "grid grid-cols-[auto_1fr] sm:grid-cols-[8.5rem_11.5rem_minmax(0,1fr)_auto]",
+            : "grid grid-cols-[auto_1fr_auto] sm:grid-cols-[8.5rem_11.5rem_minmax(0,1fr)_auto]",
         )}
       >
         <time
@@ -45,7 +52,7 @@ export function AuditLine({ event, short }: { event: AuditEvent; short?: boolean
         <div
           className={classes(
             "wrap-anywhere min-w-0",
-            short ? "order-last w-full" : "col-span-full sm:col-auto",
+            short ? "order-last w-full" : "order-last col-span-full sm:order-none sm:col-auto",
           )}
         >
           {event.job_id && !short && (
@@ -89,7 +96,7 @@ export function AuditLine({ event, short }: { event: AuditEvent; short?: boolean
       {open && <Details id={details} event={event} />}
     </li>
   );
-}
+});
 
 function Details({ id, event }: { id: string; event: AuditEvent }) {
   return (

@@ -176,17 +176,16 @@ function Weekdays({ weekdays, onChange }: { weekdays: number[]; onChange: (days:
             key={day}
             type="button"
             aria-pressed={on}
-            aria-label={name}
             onClick={() => {
               const next = on ? weekdays.filter((it) => it !== day) : [...weekdays, day];
               if (next.length > 0) onChange(next);
             }}
             className={classes(
-              "size-7 rounded border text-2xs capitalize",
+              "h-7 w-9 rounded border text-2xs capitalize",
               "aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-on-ink",
             )}
           >
-            {name.slice(0, 2)}
+            {name}
           </button>
         );
       })}

@@ -21,7 +21,7 @@ export function Bullets({ node }: { node: TocNode }) {
                     key={id}
                     to="/executions/$id"
                     params={{ id }}
-                    aria-label={`Execution ${place + 1} that bears it out`}
+                    aria-label={`run ${place + 1} that bears it out`}
                     className="text-accent underline underline-offset-2"
                   >
                     run {place + 1}
@@ -38,7 +38,7 @@ export function Bullets({ node }: { node: TocNode }) {
       {node.keywords.length > 0 && (
         <p className="mt-4 flex flex-wrap gap-1">
           {node.keywords.map((word) => (
-            <Link key={word} to="/history" search={{ q: word }}>
+            <Link key={word} to="/history" search={{ q: /[^\w-]/.test(word) ? `"${word}"` : word }}>
               <Tag>{word}</Tag>
             </Link>
           ))}

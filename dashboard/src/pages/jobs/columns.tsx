@@ -198,7 +198,7 @@ function LastRun({ job }: { job: Job }) {
         <Moment at={job.last_run_at} zone={zoneOf(job.schedule)} />
       </span>
       {failed && job.last_error ? (
-        <div className="max-w-64 truncate text-2xs text-bad" title={job.last_error}>
+        <div className="max-w-36 truncate text-2xs text-bad 2xl:max-w-64" title={job.last_error}>
           {job.last_error}
         </div>
       ) : (

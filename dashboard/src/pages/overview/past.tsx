@@ -85,7 +85,7 @@ export function Lengths({ points, hourly }: Props) {
           dataKey="p50"
           stroke="var(--busy)"
           strokeWidth={1.5}
-          dot={points.length < 3}
+          dot={{ r: 1.5 }}
           isAnimationActive={false}
         />
         <Line
@@ -93,7 +93,7 @@ export function Lengths({ points, hourly }: Props) {
           stroke="var(--accent)"
           strokeWidth={1.5}
           strokeDasharray="4 3"
-          dot={points.length < 3}
+          dot={{ r: 1.5 }}
           isAnimationActive={false}
         />
       </LineChart>

@@ -23,10 +23,12 @@ const VIEWS: { value: View; label: string }[] = [
 ];
 
 export function Trends({ samples, below }: { samples: Sample[]; below: ReactNode }) {
-  const [view, setView] = useState<View>("live");
-  const hourly = view !== "days";
+  const [chosen, setView] = useState<View>();
+  const hourly = chosen !== "days";
   const level: Level = hourly ? "hour" : "day";
   const asked = useQuery(tocList(level, hourly ? 47 * HOUR_MS : 29 * DAY_MS));
+  // Whoever has chosen nothing sees the past, once there is one.
+  const view = chosen ?? (asked.data && asked.data.length > 0 ? "hours" : "live");
   const points = spanned(asked.data ?? [], hourly ? HOUR_MS : DAY_MS, hourly ? 48 : 30);
   const nothing = asked.data?.length === 0;
   return (

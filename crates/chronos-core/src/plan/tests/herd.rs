@@ -33,7 +33,11 @@ fn observing(desk: Desk) -> Desk {
 fn jobs_that_come_together_are_counted_together_and_the_busiest_second_is_named() {
     let desks: Vec<Desk> = (0..1_000)
         .map(|_| Desk::new(cron("30 9 * * *")))
-        .chain([Desk::new(cron("*/10 * * * *")), Desk::new(every_minute()), Desk::new(once("09:05:30"))])
+        .chain([
+            Desk::new(cron("*/10 * * * *")),
+            Desk::new(every_minute()),
+            Desk::new(once("09:05:30")),
+        ])
         .collect();
     let (herd, all) = counted(&desks, u64::MAX);
     assert_eq!((herd.jobs(), all), (1_003, true));
@@ -85,7 +89,10 @@ fn quiet_hours_take_slots_away_or_gather_them_at_their_end() {
     let deferring = observing(Desk::new(every_minute()).quiet(Mode::Defer, "09:10", "09:20"));
     let bins = minutes(&[deferring]);
     assert!(bins[10..20].iter().all(|bin| bin.spread.abs() < 1e-6), "{bins:?}");
-    assert!((bins[20].spread - 2.0).abs() < 1e-6, "the first that was held back, and the slot itself");
+    assert!(
+        (bins[20].spread - 2.0).abs() < 1e-6,
+        "the first that was held back, and the slot itself"
+    );
     let once = observing(Desk::new(once("09:15:00")).quiet(Mode::Skip, "09:10", "09:20"));
     assert!((minutes(&[once])[20].spread - 1.0).abs() < 1e-6);
 }

@@ -17,8 +17,8 @@ mod telling;
 mod trail;
 mod tricks;
 mod users;
-mod watching;
 mod vectors;
+mod watching;
 
 use std::io::Write;
 use std::net::SocketAddr;

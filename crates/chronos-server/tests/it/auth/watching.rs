@@ -1,38 +1,64 @@
 //! Whose jobs whoever watches is told of.
 
-use std::time::Duration;
+use std::net::SocketAddr;
 
-use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
-use super::Estate;
-use crate::rest::events::{says, stream};
+use super::{Estate, Someone};
+use crate::daemon::soon;
+use crate::rest::events::says;
 use crate::rest::text;
+
+/// A stream of changes, from its first line on.
+struct Listener {
+    connection: TcpStream,
+    heard: String,
+}
+
+impl Listener {
+    async fn open(address: SocketAddr, someone: &Someone) -> Self {
+        let mut connection = soon(TcpStream::connect(address)).await.unwrap();
+        let token = someone.token.as_deref().unwrap();
+        let head = format!(
+            "GET /jobs/stream HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        );
+        soon(connection.write_all(head.as_bytes())).await.unwrap();
+        let mut listener = Self { connection, heard: String::new() };
+        // From its first line on it is told of everything.
+        listener.until("listening").await;
+        listener
+    }
+
+    async fn until(&mut self, expected: &str) -> &str {
+        while !self.heard.contains(expected) {
+            let mut part = Vec::new();
+            let read = soon(self.connection.read_buf(&mut part)).await.unwrap();
+            assert!(read > 0, "{expected} did not come: {}", self.heard);
+            self.heard.push_str(&String::from_utf8_lossy(&part));
+        }
+        &self.heard
+    }
+}
+
+async fn said(someone: &Someone, name: &str) -> String {
+    let made = someone.post("/jobs/recurring", &says(name)).await.expect(201);
+    let id = text(&made["id"]).to_owned();
+    someone.ask("POST", &format!("/jobs/{id}/run")).await.expect(201);
+    id
+}
 
 #[tokio::test]
 async fn a_stream_names_the_jobs_that_changed_and_nobody_is_told_of_anothers() {
     let (estate, ada) = Estate::open().await;
     let (uma, _) = ada.hire("uma", "user").await;
-    let listen = async |token: String| {
-        let lines = format!("Authorization: Bearer {token}\r\n");
-        let (events, _) = stream(ada.address, "/jobs/stream", &lines, 99_000).await;
-        let named = events.iter().flat_map(|line| line["jobs"].as_array().unwrap().clone());
-        named.collect::<Vec<Value>>()
-    };
-    let tokens = [&ada, &uma].map(|someone| someone.token.clone().unwrap());
-    let change = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let hers = uma.post("/jobs/recurring", &says("hers")).await.expect(201);
-        let other = ada.post("/jobs/recurring", &says("other")).await.expect(201);
-        for (someone, job) in [(&uma, &hers), (&ada, &other)] {
-            let path = format!("/jobs/{}/run", text(&job["id"]));
-            someone.ask("POST", &path).await.expect(201);
-        }
-        (hers["id"].clone(), other["id"].clone())
-    };
-    let [of_ada, of_uma] = tokens;
-    let (seen_by_ada, seen_by_uma, (hers, other)) =
-        tokio::join!(listen(of_ada), listen(of_uma), change);
-    assert!(seen_by_ada.contains(&hers) && seen_by_ada.contains(&other), "{seen_by_ada:?}");
-    assert!(seen_by_uma.contains(&hers) && !seen_by_uma.contains(&other), "{seen_by_uma:?}");
+    let mut by_ada = Listener::open(ada.address, &ada).await;
+    let mut by_uma = Listener::open(ada.address, &uma).await;
+    let other = said(&ada, "other").await;
+    let hers = said(&uma, "hers").await;
+    by_ada.until(&other).await;
+    by_ada.until(&hers).await;
+    let heard = by_uma.until(&hers).await;
+    assert!(!heard.contains(&other), "{heard}");
     estate.close().await;
 }

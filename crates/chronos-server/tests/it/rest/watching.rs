@@ -34,7 +34,7 @@ async fn the_audit_is_streamed_as_it_is_written_and_goes_on_where_it_was_cut_off
     let [start] = &ids(&house, "/audit/stream").await[..] else { panic!("one mark") };
     let id = text(&house.make(&says("report")).await["id"]).to_owned();
     run(house.address(), &id).await;
-    let path = format!("/audit/stream?after={start}");
+    let path = format!("/audit/stream?after={start}&job={id}");
     let (events, _) = stream(house.address(), &path, "", 99_000).await;
     let listed = house.get(&format!("/audit?job={id}")).await.expect(200);
     let mut listed = listed["items"].as_array().unwrap().clone();
@@ -44,7 +44,8 @@ async fn the_audit_is_streamed_as_it_is_written_and_goes_on_where_it_was_cut_off
     // The id of an event leads on after it.
     let marks = ids(&house, &path).await;
     let lines = format!("Last-Event-ID: {}\r\n", marks[1]);
-    let (rest, _) = stream(house.address(), "/audit/stream?after=latest", &lines, 99_000).await;
+    let again = format!("/audit/stream?after=latest&job={id}");
+    let (rest, _) = stream(house.address(), &again, &lines, 99_000).await;
     assert_eq!(rest, events[1..]);
     let narrowed = format!("{path}&kind=schedule.fired");
     let (fired, _) = stream(house.address(), &narrowed, "", 99_000).await;
@@ -115,7 +116,8 @@ async fn jobs_are_listed_by_their_next_runs_page_by_page() {
     }
     let (mut seen, mut cursor) = (Vec::new(), String::new());
     loop {
-        let path = format!("/jobs?sort=next_run&next_run_after=2096-01-01T00:00:00Z&limit=5{cursor}");
+        let path =
+            format!("/jobs?sort=next_run&next_run_after=2096-01-01T00:00:00Z&limit=5{cursor}");
         let page = house.get(&path).await.expect(200);
         let items = page["items"].as_array().unwrap();
         assert!(items.len() <= 5);
