@@ -24,7 +24,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 17] = [
+const SCENARIOS: [&str; 22] = [
     "core",
     "store",
     "registration",
@@ -33,8 +33,11 @@ const SCENARIOS: [&str; 17] = [
     "throughput",
     "million",
     "history",
+    "backlog",
+    "messages",
     "requests",
     "api",
+    "streams",
     "cluster",
     "cluster-peers",
     "cluster-latency",
@@ -42,6 +45,8 @@ const SCENARIOS: [&str; 17] = [
     "cluster-snapshot",
     "cluster-history",
     "cluster-schedules",
+    "cluster-backlog",
+    "cluster-messages",
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -68,8 +73,11 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-load" => runtime()?.block_on(disk::million_load(Path::new(&place()?))),
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
+        "backlog" => runtime()?.block_on(disk::backlog()),
+        "messages" => runtime()?.block_on(disk::messages()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
+        "streams" => runtime()?.block_on(web::streams()),
         "cluster" => runtime()?.block_on(cluster::measure()),
         "cluster-peers" => runtime()?.block_on(cluster::peers()),
         "cluster-latency" => runtime()?.block_on(cluster::latency()),
@@ -77,6 +85,8 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "cluster-snapshot" => runtime()?.block_on(cluster::snapshot()),
         "cluster-history" => runtime()?.block_on(cluster::history()),
         "cluster-schedules" => runtime()?.block_on(cluster::schedules()),
+        "cluster-backlog" => runtime()?.block_on(cluster::backlog()),
+        "cluster-messages" => runtime()?.block_on(cluster::messages()),
         other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }
 }

@@ -12,6 +12,7 @@ mod hold;
 mod overlap;
 mod preview;
 mod redrive;
+mod storm;
 mod tell;
 
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub use conclude::{Conclusion, Ending, FollowUp, conclude, follow_up};
 pub use difference::{Difference, Moved, difference};
 pub use preview::{PreviewRun, Reason, preview, preview_until};
 pub use redrive::redrive;
+pub use storm::Storm;
 pub use tell::{Overdue, Telling, overdue};
 
 use crate::audit::{Decision, Slots};
@@ -48,6 +50,10 @@ pub struct Live<'a> {
     pub usual: Option<Occasions>,
     /// Whether the job is one of the crowd.
     pub crowd: bool,
+    /// Whether few slots are passed over one by one, because many jobs have many of them: a [`Storm`] says so.
+    pub terse: bool,
+    /// When caught-up runs begin, if not at once: a [`Storm`] says so.
+    pub begins: Option<Timestamp>,
 }
 
 /// What a store must do, all of it or nothing; what it withdraws may let others go on, which
@@ -249,6 +255,11 @@ impl<'a> Draft<'a> {
         // A slot exactly as old as the grace is still on time.
         let grace = self.job.spec.misfire_grace.saturating_add(Duration::from_micros(1));
         let cutoff = self.now.before(grace);
+        if let Some(window) = self.job.spec.catch_up_window {
+            // What is on time is never too old.
+            let oldest = self.now.before(window.saturating_add(Duration::from_micros(1)));
+            self.pass_over(oldest.min(cutoff), &SkipReason::Missed);
+        }
         let Some(first) = self.slot_until(cutoff) else {
             return;
         };
@@ -260,7 +271,7 @@ impl<'a> Draft<'a> {
                     let Some(slot) = self.slot_until(cutoff) else {
                         return;
                     };
-                    self.fire(slot, Trigger::CatchUp, self.now, None);
+                    self.fire(slot, Trigger::CatchUp, self.caught_up_at(), None);
                 }
                 self.pass_over(cutoff, &SkipReason::Missed);
             }
@@ -274,9 +285,20 @@ impl<'a> Draft<'a> {
         match self.slot_after(last).filter(|slot| *slot <= self.now) {
             Some(slot) => self.fire(slot, Trigger::Schedule, slot, Some(missed)),
             None => {
-                self.fire(last, Trigger::CatchUp, self.now, (first != last).then_some(missed));
+                let stood_for = (first != last).then_some(missed);
+                self.fire(last, Trigger::CatchUp, self.caught_up_at(), stood_for);
             }
         }
+    }
+
+    /// When a caught-up run begins: now, or in its turn where many are caught up, but no later than the next
+    /// slot, which it would keep from its own turn.
+    fn caught_up_at(&self) -> Timestamp {
+        let Some(turn) = self.live.begins else {
+            return self.now;
+        };
+        let next = self.job.spec.schedule.next_after(self.now);
+        next.map_or(turn, |next| turn.min(next)).max(self.now)
     }
 
     /// Fires what is on time, whatever was missed before it; a plan that would grow too large leaves
@@ -292,8 +314,9 @@ impl<'a> Draft<'a> {
 
     /// Records every slot up to `until` as skipped: one by one, then as a range.
     fn pass_over(&mut self, until: Timestamp, reason: &SkipReason) {
+        let most = if self.live.terse { Storm::FEW_ROWS } else { MAX_ROWS };
         while let Some(slot) = self.slot_until(until) {
-            if self.rows < MAX_ROWS {
+            if self.rows < most {
                 self.skip(slot, reason);
                 self.advance_past(slot);
                 continue;

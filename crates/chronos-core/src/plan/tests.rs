@@ -14,6 +14,7 @@ mod overlap;
 mod pausing;
 mod previewing;
 mod quiet;
+mod storm;
 mod telling;
 
 use std::num::NonZeroU32;

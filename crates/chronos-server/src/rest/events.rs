@@ -5,9 +5,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::sse::{Event, Sse};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use chronos_core::JobId;
 use chronos_core::store::{EventFilter, EventPage};
@@ -134,33 +134,36 @@ pub(super) async fn stream(
         }
     };
     let lines = told(reader, place).take_until(Box::pin(over));
-    Ok(Sse::new(lines.map(Ok::<_, Infallible>)).into_response())
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    Ok((head, Body::from_stream(lines.map(Ok::<_, Infallible>))).into_response())
 }
 
-/// The events of a reader, a page at a time, each once the one before was taken.
-fn told(reader: Follower, place: Place) -> impl Stream<Item = Event> + Send {
+/// The events of a reader, a page at a time, each once the one before was taken. A page is sent as a whole,
+/// of lines that are written once for all readers.
+fn told(reader: Follower, place: Place) -> impl Stream<Item = Bytes> + Send {
     // Whoever is cut off before the first event knows where to go on.
     let first = mark(reader.cursor());
     let pages = futures::stream::unfold((reader, place), async |(mut reader, place)| {
         // A store that fails ends the stream; its reader comes back with what it got.
-        let page = reader.next_within(AT_ONCE, SIGN_OF_LIFE).await.ok()?;
-        let mut lines: Vec<Event> = page.events.iter().map(line).collect();
-        if lines.is_empty() {
-            lines.push(mark(page.cursor));
+        let page = reader.next_shared_within(AT_ONCE, SIGN_OF_LIFE).await.ok()?;
+        if page.events.is_empty() {
+            return Some((mark(page.cursor), (reader, place)));
         }
-        Some((futures::stream::iter(lines), (reader, place)))
+        let lines: Vec<&str> = page.events.iter().map(|event| event.written(line)).collect();
+        Some((Bytes::from(lines.concat()), (reader, place)))
     });
-    futures::stream::once(async { first }).chain(pages.flatten())
+    futures::stream::once(async { first }).chain(pages)
 }
 
-fn line(event: &chronos_core::MessageEvent) -> Event {
+fn line(event: &chronos_core::MessageEvent) -> Box<str> {
+    // JSON has no line breaks of its own, so one line of data says it all.
     let told = serde_json::to_string(&MessageEvent::from(event)).unwrap_or_default();
-    Event::default().id(event.sequence.to_string()).event("message").data(told)
+    format!("id: {}\nevent: message\ndata: {told}\n\n", event.sequence).into()
 }
 
 /// A line that is no event, but says how far the log was looked at.
-fn mark(cursor: u64) -> Event {
-    Event::default().comment("still here").id(cursor.to_string())
+fn mark(cursor: u64) -> Bytes {
+    format!(": still here\nid: {cursor}\n\n").into()
 }
 
 /// What is asked for, of what there is for the caller.

@@ -3,6 +3,7 @@
 mod bulk;
 mod changing;
 mod creating;
+mod cutting;
 mod documenting;
 pub(crate) mod events;
 mod explaining;
