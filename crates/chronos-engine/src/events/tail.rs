@@ -135,8 +135,11 @@ impl Tail {
         let mut kept = self.kept();
         // Subscribed under the lock, so that the task which reads for all does not leave meanwhile.
         let bell = self.bell.subscribe();
-        if kept.is_none() {
-            *kept = Some(Kept::from(cursor));
+        let first = kept.is_none();
+        kept.get_or_insert_with(|| Kept::from(cursor));
+        drop(kept);
+        if first {
+            // A runtime that ends drops it at once, which takes the lock.
             let reading = Reading { tail: self.clone(), over: false };
             tokio::spawn(async move { reading.run().await });
         }

@@ -2,7 +2,7 @@
 
 mod accounts;
 mod chaos;
-mod clocks;
+pub(crate) mod clocks;
 mod cutting;
 mod failing;
 mod killing;

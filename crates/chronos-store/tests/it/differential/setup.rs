@@ -235,7 +235,7 @@ fn policy_id(number: usize) -> PolicyId {
 }
 
 /// Instants shortly before clocks are changed somewhere, and one at which they are not.
-const BEGINNINGS: [&str; 8] = [
+static BEGINNINGS: [&str; 8] = [
     "2026-03-28T21:00:00Z",
     "2026-10-24T21:00:00Z",
     "2026-03-07T20:00:00Z",
@@ -246,7 +246,7 @@ const BEGINNINGS: [&str; 8] = [
     "2026-06-15T11:30:00Z",
 ];
 
-const ZONES: [Tz; 6] = [
+static ZONES: [Tz; 6] = [
     Tz::UTC,
     Tz::Europe__Berlin,
     Tz::America__New_York,
@@ -263,7 +263,7 @@ struct Scale {
     steps: usize,
 }
 
-const SCALES: [Scale; 2] =
+static SCALES: [Scale; 2] =
     [Scale { longest: 400, steps: 14 }, Scale { longest: 12 * 3_600, steps: 9 }];
 
 pub(super) fn history() -> impl Strategy<Value = History> {
