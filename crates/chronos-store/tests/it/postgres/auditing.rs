@@ -83,7 +83,7 @@ async fn a_journal_that_is_followed_tells_every_end_once() {
         tokio::spawn(async move {
             loop {
                 let name = worker(&format!("w{number}"));
-                let claims = store.claim(&name, terms(10), 2).await.unwrap().claims;
+                let claims = store.claim(&name, terms(10), 2.into()).await.unwrap().claims;
                 if claims.is_empty() {
                     return;
                 }
