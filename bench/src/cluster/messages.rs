@@ -46,7 +46,8 @@ const LOCK: &str = "SELECT id FROM bare_standings WHERE due_at <= $1 ORDER BY du
 const MOVE: &str = "UPDATE bare_standings s SET due_at = n.at, next_slot = n.at, last_slot = $3,
         fired = fired + 1, succeeded = succeeded + 1, last_run_at = $3, last_duration_ms = 0
     FROM unnest($1::uuid[], $2::timestamptz[]) AS n (id, at) WHERE s.id = n.id";
-const RUN: &str = "INSERT INTO bare_executions SELECT $1, n.*, $1, $1, 'schedule', 1, 10, 'SUCCESS',
+const RUN: &str =
+    "INSERT INTO bare_executions SELECT $1, n.*, $1, $1, 'schedule', 1, 10, 'SUCCESS',
         'scheduler', 0, $1, $1, 0 FROM unnest($2::uuid[], $3::uuid[], $4::integer[]) AS n";
 const DECIDE: &str = "INSERT INTO bare_audit SELECT $1, coalesce(max(last), 0) + 1,
         coalesce(max(last), 0) + $2, $3 FROM bare_audit";

@@ -106,7 +106,8 @@ async fn slots(daemon: &Daemon) -> anyhow::Result<HashMap<u64, u64>> {
     let (mut slots, mut after) = (HashMap::new(), "0".to_owned());
     loop {
         let url = format!("{}/events?limit=1000&after={after}", daemon.url);
-        let page: Value = serde_json::from_str(&daemon.client.get(url).send().await?.text().await?)?;
+        let page: Value =
+            serde_json::from_str(&daemon.client.get(url).send().await?.text().await?)?;
         for event in page["items"].as_array().context("a page has items")? {
             let slot = event["slot"].as_str().and_then(Timestamp::parse);
             let slot = slot.context("an event has a slot")?.as_micros();
@@ -150,7 +151,12 @@ fn judge(
     Ok(vec![
         Figure::new("1,000 streams: events/s each", rate, "×", Goal::AtLeast(99.0)),
         Figure::new("1,000 streams: delay after the slot p50", share(0.5), "ms", Goal::None),
-        Figure::new("1,000 streams: delay after the slot p99", share(0.99), "ms", Goal::AtMost(100.0)),
+        Figure::new(
+            "1,000 streams: delay after the slot p99",
+            share(0.99),
+            "ms",
+            Goal::AtMost(100.0),
+        ),
         Figure::new("1,000 streams: delay after the slot max", share(1.0), "ms", Goal::None),
     ])
 }

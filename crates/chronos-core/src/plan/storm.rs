@@ -20,7 +20,7 @@ pub struct Storm {
 impl Storm {
     /// Slots that are passed over one by one within a [`SPELL`](Self::SPELL), by all jobs together; after that
     /// each plan records [`FEW_ROWS`](Self::FEW_ROWS) so.
-    pub const ROWS: usize = 20 * MAX_ROWS;
+    pub const ROWS: usize = 50 * MAX_ROWS;
     /// How long rows are counted together.
     pub const SPELL: Duration = Duration::from_mins(1);
     /// Slots that a plan passes over one by one in a storm, before it records the rest as a range.

@@ -98,8 +98,10 @@ fn run_all_capped_runs_them_at_once_where_runs_may_overlap() {
 #[test]
 fn what_was_missed_longer_ago_than_the_window_is_not_caught_up() {
     let all = CatchUpPolicy::RunAllCapped(few(9));
-    let window = |minutes| move |spec: &mut JobSpec| {
-        spec.catch_up_window = Some(Duration::from_mins(minutes));
+    let window = |minutes| {
+        move |spec: &mut JobSpec| {
+            spec.catch_up_window = Some(Duration::from_mins(minutes));
+        }
     };
     let mut desk = Desk::new(every_minute()).catch_up(all).with(window(2));
     let planned = [

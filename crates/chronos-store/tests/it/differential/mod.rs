@@ -5,7 +5,11 @@
 //! `CHRONOS_DIFFERENTIAL_SEED=17 cargo test -p chronos-store --test it differential`. For a night's work,
 //! `CHRONOS_DIFFERENTIAL_HISTORIES=100000`.
 
-#[expect(dead_code, reason = "what makes expressions is shared with those who look at nothing else")]
+mod changing;
+#[expect(
+    dead_code,
+    reason = "what makes expressions is shared with those who look at nothing else"
+)]
 #[path = "../../../../chronos-core/tests/it/cron_oracle.rs"]
 mod cron_oracle;
 mod reference;

@@ -17,9 +17,9 @@ const ROWS: usize = 1_000;
 #[derive(Clone, Debug)]
 pub(super) struct Reference {
     pub(super) setup: Setup,
-    span: Span,
+    pub(super) span: Span,
     /// When its schedule began.
-    begun: Timestamp,
+    pub(super) begun: Timestamp,
     /// The slots that are not accounted for, oldest first.
     pub(super) ahead: VecDeque<Timestamp>,
     pub(super) enabled: bool,
@@ -27,8 +27,8 @@ pub(super) struct Reference {
     pub(super) deferred: Option<Timestamp>,
     pub(super) last: Option<Timestamp>,
     pub(super) fired: u64,
-    manual: u64,
-    version: u64,
+    pub(super) manual: u64,
+    pub(super) version: u64,
     pub(super) told: Told,
 }
 
@@ -52,12 +52,8 @@ pub(super) struct Told {
     pub(super) messages: Vec<String>,
 }
 
-/// A change that must be refused.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Refused;
-
 /// One look at what is due.
-struct Look<'a> {
+pub(super) struct Look<'a> {
     now: Timestamp,
     quiet: Option<&'a Quiet>,
     rows: usize,
@@ -69,7 +65,7 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    fn at(now: Timestamp, quiet: Option<&'a Quiet>) -> Self {
+    pub(super) fn at(now: Timestamp, quiet: Option<&'a Quiet>) -> Self {
         Self { now, quiet, rows: 0, active: 0, held: 0, queued: Vec::new() }
     }
 }
@@ -80,7 +76,7 @@ impl Reference {
         let ahead = VecDeque::from(slots(&setup, now, now, span));
         let told = Told { audit: vec![format!("{now} created")], ..Told::default() };
         let (paused, deferred, last, fired, manual, version) = (None, None, None, 0, 0, 1);
-        (!ahead.is_empty()).then_some(Self {
+        let made = Self {
             setup,
             span,
             begun: now,
@@ -93,13 +89,15 @@ impl Reference {
             manual,
             version,
             told,
-        })
+        };
+        (!made.is_over()).then_some(made)
     }
 
     /// Whether it can be foretold that no slot follows.
-    fn is_over(&self) -> bool {
-        let ends = self.setup.end(self.begun).is_some_and(|end| end <= self.span.end);
-        self.ahead.is_empty() && (ends || matches!(self.setup.beat, Beat::Once(_) | Beat::AfterEnd(_)))
+    pub(super) fn is_over(&self) -> bool {
+        let ends = self.setup.end(self.begun).is_some();
+        let ends = ends || matches!(self.setup.beat, Beat::Once(_) | Beat::AfterEnd(_));
+        ends && self.ahead.is_empty()
     }
 
     /// Somebody looks at what is due, until nothing is.
@@ -109,19 +107,23 @@ impl Reference {
     }
 
     /// A worker runs all that was queued.
-    fn run(&mut self, now: Timestamp, queued: Vec<(Timestamp, &'static str)>) {
+    pub(super) fn run(&mut self, now: Timestamp, queued: Vec<(Timestamp, &'static str)>) {
         for (slot, trigger) in queued {
             self.succeed(now, slot, trigger);
         }
     }
 
-    fn succeed(&mut self, now: Timestamp, slot: Timestamp, trigger: &str) {
+    pub(super) fn succeed(&mut self, now: Timestamp, slot: Timestamp, trigger: &str) {
         self.told.ended.push(format!("{now} ended {slot} Success"));
         self.told.executions.push(format!("{slot} {trigger} SUCCESS"));
     }
 
     /// Accounts for what is due; gives back what was queued.
-    fn look(&mut self, now: Timestamp, quiet: Option<&Quiet>) -> Vec<(Timestamp, &'static str)> {
+    pub(super) fn look(
+        &mut self,
+        now: Timestamp,
+        quiet: Option<&Quiet>,
+    ) -> Vec<(Timestamp, &'static str)> {
         let mut look = Look::at(now, quiet);
         let once = matches!(self.setup.beat, Beat::Once(_));
         if let Some(paused) = self.paused.clone() {
@@ -154,7 +156,7 @@ impl Reference {
         self.enabled && next && self.deferred.is_none_or(|until| until <= now)
     }
 
-    fn end_if_over(&mut self) {
+    pub(super) fn end_if_over(&mut self) {
         if self.enabled && self.is_over() {
             self.enabled = false;
         }
@@ -194,7 +196,8 @@ impl Reference {
 
     fn catch_up(&mut self, look: &mut Look<'_>) {
         let now = look.now;
-        let older_than = |seconds: i64| Timestamp::from_micros(now.as_micros() - seconds * SECOND - 1);
+        let older_than =
+            |seconds: i64| Timestamp::from_micros(now.as_micros() - seconds * SECOND - 1);
         let missed = older_than(self.setup.grace);
         if let Some(window) = self.setup.window {
             // Nothing that is on time is too old to be caught up.
@@ -210,7 +213,8 @@ impl Reference {
                 }
             }
             CatchUp::Once => {
-                let all: Vec<_> = self.ahead.iter().copied().filter(|slot| *slot <= missed).collect();
+                let all: Vec<_> =
+                    self.ahead.iter().copied().filter(|slot| *slot <= missed).collect();
                 if let (Some(first), Some(last)) = (all.first(), all.last()) {
                     let range = (*first, *last, all.len());
                     self.ahead.drain(..all.len());
@@ -278,7 +282,7 @@ impl Reference {
         }
     }
 
-    fn say(&mut self, now: Timestamp, slot: Timestamp, trigger: &str, missed: usize) {
+    pub(super) fn say(&mut self, now: Timestamp, slot: Timestamp, trigger: &str, missed: usize) {
         self.told.messages.push(format!("{slot} at {now}, missed {missed}"));
         self.succeed(now, slot, trigger);
     }
@@ -301,7 +305,7 @@ impl Reference {
     }
 
     /// Passes over every slot up to an instant.
-    fn pass_over(&mut self, look: &mut Look<'_>, until: Timestamp, reason: &str) {
+    pub(super) fn pass_over(&mut self, look: &mut Look<'_>, until: Timestamp, reason: &str) {
         while self.next_until(until).is_some() {
             if look.rows < ROWS {
                 look.rows += 1;
@@ -330,7 +334,7 @@ impl Reference {
     }
 
     /// A range in words; slots on the wall are not counted, unless it is one.
-    fn range(&self, first: Timestamp, last: Timestamp, count: usize) -> String {
+    pub(super) fn range(&self, first: Timestamp, last: Timestamp, count: usize) -> String {
         let count = Some(count as u64).filter(|_| self.counts_exactly() || first == last);
         format!("{first}..{last} ({count:?})")
     }
@@ -340,134 +344,6 @@ impl Reference {
     }
 }
 
-/// Changes: what is due is accounted for first, under the job as it was.
-impl Reference {
-    pub(super) fn pause(
-        &mut self,
-        now: Timestamp,
-        quiet: Option<&Quiet>,
-        asked: Paused,
-    ) -> Result<(), Refused> {
-        if asked.until.is_some_and(|until| until <= now) {
-            return Err(Refused);
-        }
-        let queued = self.look(now, quiet);
-        if let Some(before) = &self.paused {
-            let says_something = asked.note.is_some() || asked.until.is_some();
-            if says_something && *before != asked {
-                self.decide(now, &paused(&asked));
-                self.paused = Some(asked);
-            }
-            return Ok(());
-        }
-        self.decide(now, &paused(&asked));
-        let reason = reason_of(&asked);
-        self.paused = Some(asked);
-        // What was queued in this very step does not begin any more.
-        for (slot, trigger) in queued {
-            let range = self.range(slot, slot, 1).replace("None", "Some(1)");
-            self.decide(now, &format!("skipped {range} {reason}"));
-            self.told.executions.push(format!("{slot} {trigger} SKIPPED paused"));
-        }
-        Ok(())
-    }
-
-    pub(super) fn resume(&mut self, now: Timestamp, quiet: Option<&Quiet>) {
-        let queued = self.look(now, quiet);
-        if self.paused.take().is_some() {
-            self.decide(now, "resumed");
-        }
-        self.run(now, queued);
-    }
-
-    pub(super) fn disable(&mut self, now: Timestamp, quiet: Option<&Quiet>) {
-        let queued = self.look(now, quiet);
-        if self.enabled {
-            self.decide(now, "disabled");
-        }
-        (self.enabled, self.deferred) = (false, None);
-        self.ahead.clear();
-        for (slot, trigger) in queued {
-            self.decide(now, "asked to stop User");
-            self.told.executions.push(format!("{slot} {trigger} CANCELLED"));
-        }
-    }
-
-    pub(super) fn enable(&mut self, now: Timestamp, quiet: Option<&Quiet>) -> Result<(), Refused> {
-        let mut after = self.clone();
-        let queued = after.look(now, quiet);
-        if !after.enabled {
-            let (setup, begun) = (after.setup.clone(), after.begun);
-            after.go_on(setup, begun, now)?;
-            after.decide(now, "enabled");
-        }
-        after.run(now, queued);
-        *self = after;
-        Ok(())
-    }
-
-    pub(super) fn edit(
-        &mut self,
-        now: Timestamp,
-        quiet: Option<&Quiet>,
-        (setup, begun): (Setup, Option<Timestamp>),
-    ) -> Result<(), Refused> {
-        let mut after = self.clone();
-        let queued = after.look(now, quiet);
-        match begun {
-            Some(begun) => {
-                // What is past and still waits is given up for the new schedule.
-                let reason = match &after.paused {
-                    Some(paused) => reason_of(paused),
-                    None if after.deferred.is_some() => "quiet_hours".into(),
-                    None => "missed".into(),
-                };
-                after.pass_over(&mut Look::at(now, None), now, &reason);
-                after.end_if_over();
-                after.go_on(setup, begun, now)?;
-            }
-            None => after.setup = setup,
-        }
-        after.version += 1;
-        let version = after.version;
-        after.decide(now, &format!("updated {version}"));
-        after.run(now, queued);
-        *self = after;
-        Ok(())
-    }
-
-    /// Goes on by a schedule, after everything accounted for so far.
-    fn go_on(&mut self, setup: Setup, begun: Timestamp, now: Timestamp) -> Result<(), Refused> {
-        let after = self.last.map_or(now, |last| last.max(now));
-        let ahead = slots(&setup, begun, after, self.span);
-        let used_up = setup.is_recurring() && setup.max_runs.is_some_and(|most| self.fired >= most);
-        let passed = ahead.first().is_none_or(|next| self.last.is_some_and(|last| *next <= last));
-        (self.setup, self.begun) = (setup, begun);
-        let unknown = ahead.is_empty() && { self.ahead.clear(); !self.is_over() };
-        if used_up || passed && !unknown {
-            return Err(Refused);
-        }
-        (self.ahead, self.enabled, self.deferred) = (ahead.into(), true, None);
-        Ok(())
-    }
-
-    /// Somebody asks for a run, beside which nothing else runs.
-    pub(super) fn run_now(&mut self, now: Timestamp) {
-        self.manual += 1;
-        let number = self.manual;
-        self.decide(now, &format!("fired {now} manual {number}"));
-        if self.setup.says {
-            self.say(now, now, "manual", 0);
-        } else {
-            self.succeed(now, now, "manual");
-        }
-    }
-}
-
-fn paused(paused: &Paused) -> String {
-    format!("paused {:?} until {:?}", paused.note, paused.until)
-}
-
-fn reason_of(paused: &Paused) -> String {
+pub(super) fn reason_of(paused: &Paused) -> String {
     format!("paused: {:?}", paused.note)
 }

@@ -170,7 +170,8 @@ impl Setup {
 
     /// The job as the store is given it.
     pub(super) fn spec(&self, number: usize, begun: Timestamp) -> JobSpec {
-        let spec = JobSpec::new(job_id(number), &job_name(number), self.schedule(begun).unwrap(), begun);
+        let spec =
+            JobSpec::new(job_id(number), &job_name(number), self.schedule(begun).unwrap(), begun);
         let few = |few: u32| NonZeroU32::new(few).unwrap();
         let seconds = |seconds: i64| Duration::from_secs(seconds.unsigned_abs());
         let spec = JobSpec {
@@ -293,11 +294,8 @@ fn setup(scale: Scale, span: Span) -> impl Strategy<Value = Setup> {
         2 => Just(Overlap::Concurrent),
         1 => (1_u32..3).prop_map(Overlap::Queue),
     ];
-    let catch_up = prop_oneof![
-        Just(CatchUp::Skip),
-        Just(CatchUp::Once),
-        (1_u32..6).prop_map(CatchUp::All),
-    ];
+    let catch_up =
+        prop_oneof![Just(CatchUp::Skip), Just(CatchUp::Once), (1_u32..6).prop_map(CatchUp::All),];
     let grace = prop::sample::select(vec![0_i64, 10, 10, 90]);
     let window = prop::option::weighted(0.3, 1..scale.longest * 2);
     let start = prop::option::weighted(0.2, 0..scale.longest);

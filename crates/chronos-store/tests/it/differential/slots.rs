@@ -12,9 +12,15 @@ pub(super) const SECOND: i64 = 1_000_000;
 /// Quiet is looked ahead for this long.
 const EIGHT_DAYS: i64 = 8 * 24 * 60 * MINUTE;
 
-/// The slots of a schedule after an instant, for as long as a history may go on, oldest first.
-pub(super) fn slots(setup: &Setup, begun: Timestamp, after: Timestamp, span: Span) -> Vec<Timestamp> {
-    let until = setup.end(begun).unwrap_or(span.end).min(span.end);
+/// The slots of a schedule after an instant, oldest first: all of them where it ends, else for as long as a history
+/// may go on.
+pub(super) fn slots(
+    setup: &Setup,
+    begun: Timestamp,
+    after: Timestamp,
+    span: Span,
+) -> Vec<Timestamp> {
+    let until = setup.end(begun).unwrap_or(span.end);
     let all: Vec<Timestamp> = match &setup.beat {
         Beat::Cron(cron, zone) => {
             let found = cron.slots(*zone, after.as_secs() - 1, until.as_secs());
@@ -30,11 +36,14 @@ pub(super) fn slots(setup: &Setup, begun: Timestamp, after: Timestamp, span: Spa
         // Each is counted from what happens to the one before.
         Beat::AfterEnd(seconds) => {
             let step = i64::from(*seconds) * SECOND;
-            let slots = (1..).map(|number| Timestamp::from_micros(begun.as_micros() + number * step));
+            let slots =
+                (1..).map(|number| Timestamp::from_micros(begun.as_micros() + number * step));
             let next = slots.into_iter().find(|slot| *slot > after);
             return next.into_iter().collect();
         }
-        Beat::Once(later) => return vec![Timestamp::from_micros(begun.as_micros() + later * SECOND)],
+        Beat::Once(later) => {
+            return vec![Timestamp::from_micros(begun.as_micros() + later * SECOND)];
+        }
     };
     let start = setup.start(begun);
     let is_slot = |slot: &Timestamp| {
@@ -61,17 +70,18 @@ fn is_quiet(quiet: &Quiet, micros: i64) -> bool {
     let wall = wall(quiet.zone, micros);
     let (today, minute) = (wall.date(), wall.hour() * 60 + wall.minute());
     let all_day = quiet.exceptions.iter().any(|(date, open)| *date == today && !open);
-    all_day || quiet.windows.iter().any(|window| {
-        let begins = |date: NaiveDate| {
-            let open = quiet.exceptions.iter().any(|(on, open)| *on == date && *open);
-            window.days & (1 << date.weekday().num_days_from_monday()) != 0 && !open
-        };
-        if window.start < window.end {
-            return begins(today) && (window.start..window.end).contains(&minute);
-        }
-        let yesterday = today.pred_opt().unwrap();
-        begins(today) && minute >= window.start || begins(yesterday) && minute < window.end
-    })
+    all_day
+        || quiet.windows.iter().any(|window| {
+            let begins = |date: NaiveDate| {
+                let open = quiet.exceptions.iter().any(|(on, open)| *on == date && *open);
+                window.days & (1 << date.weekday().num_days_from_monday()) != 0 && !open
+            };
+            if window.start < window.end {
+                return begins(today) && (window.start..window.end).contains(&minute);
+            }
+            let yesterday = today.pred_opt().unwrap();
+            begins(today) && minute >= window.start || begins(yesterday) && minute < window.end
+        })
 }
 
 fn wall(zone: Tz, micros: i64) -> NaiveDateTime {

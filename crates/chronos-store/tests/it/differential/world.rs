@@ -10,7 +10,8 @@ use chronos_core::plan::{Change, Ending};
 use chronos_core::store::{EventFilter, Finish, Terms};
 use chronos_core::{Execution, JobSpec, Timestamp, WorkerId};
 
-use super::reference::{Paused, Reference, Refused, Told};
+use super::changing::Refused;
+use super::reference::{Paused, Reference, Told};
 use super::setup::{History, Quiet, Setup, Step, Verb, job_id};
 use crate::bench::Bench;
 
@@ -127,7 +128,8 @@ impl World {
         let (now, old) = (self.now, &reference.setup);
         let setup = if all { setup.clone() } else { setup.clone().on_schedule_of(old) };
         let edited = setup.spec(*number, now);
-        let edited = if all { edited } else { JobSpec { schedule: spec.schedule.clone(), ..edited } };
+        let edited =
+            if all { edited } else { JobSpec { schedule: spec.schedule.clone(), ..edited } };
         let begun = (edited.schedule != spec.schedule).then_some(now);
         let change = Change::Edit(Box::new(edited.clone()));
         let done = self
@@ -211,7 +213,7 @@ impl World {
             let of_job = || audit.iter().filter(|event| event.job == Some(id));
             let said = said.iter().filter(|event| event.message.job == id);
             let told = Told {
-                audit: of_job().filter_map(|event| decision(event)).collect(),
+                audit: of_job().filter_map(decision).collect(),
                 ended: of_job().filter_map(ended).collect(),
                 executions: executions.iter().map(execution).collect(),
                 messages: said.map(|event| event.message.text.as_deref().unwrap().into()).collect(),
@@ -253,7 +255,8 @@ fn decision(event: &AuditEvent) -> Option<String> {
                 Trigger::Manual { number } => format!("manual {number}"),
                 trigger => trigger.as_str().into(),
             };
-            let stands = instead_of.map_or(String::new(), |of| format!(" instead of {}", range(&of)));
+            let stands =
+                instead_of.map_or(String::new(), |of| format!(" instead of {}", range(&of)));
             format!("fired {slot} {trigger}{stands}")
         }
         Decision::Skipped { slots, reason } => format!("skipped {} {}", range(slots), why(reason)),
