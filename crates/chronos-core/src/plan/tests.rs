@@ -15,6 +15,7 @@ mod overlap;
 mod pausing;
 mod previewing;
 mod quiet;
+mod storm;
 mod telling;
 
 use std::num::NonZeroU32;
@@ -24,7 +25,7 @@ use std::time::Duration;
 use super::*;
 use crate::execution::{Lease, Report, Running, State, Token};
 use crate::job::JobSpec;
-use crate::policy::OverlapPolicy;
+use crate::policy::{CatchUpPolicy, OverlapPolicy};
 use crate::policy::quiet_hours::{Mode, WeekdaySet, Window};
 use crate::schedule::{Schedule, Zone};
 use crate::{Error, JobId, PolicyId, WorkerId};

@@ -203,6 +203,10 @@ pub struct JobSpec {
     /// Who is told about its runs, and of what; whom the daemon tells about all jobs when absent.
     #[prost(message, optional, tag = "15")]
     pub notify: ::core::option::Option<Notify>,
+    /// Slots that were missed longer ago than this are not caught up, whatever the policy; none is too old when
+    /// absent.
+    #[prost(message, optional, tag = "16")]
+    pub catch_up_window: ::core::option::Option<::prost_types::Duration>,
 }
 /// Who is told about a job's runs, and of what.
 #[derive(Clone, PartialEq, ::prost::Message)]

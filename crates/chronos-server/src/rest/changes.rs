@@ -5,9 +5,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
-use axum::response::sse::Event;
 use chronos_core::JobId;
 use chronos_core::store::Error;
 use futures::{Stream, StreamExt};
@@ -90,24 +90,23 @@ struct Changed {
     many: bool,
 }
 
-fn lines(watch: Watch) -> impl Stream<Item = Event> + Send {
+fn lines(watch: Watch) -> impl Stream<Item = Bytes> + Send {
     // Whoever listens knows from here on that it misses nothing.
-    let first = Event::default().comment("listening");
+    let first = streams::comment("listening");
     let rest = futures::stream::unfold(watch, async |mut watch| {
         let line = match tokio::time::timeout(SIGN_OF_LIFE, watch.next()).await {
             // A store that fails ends the stream; whoever comes back looks at everything again.
             Ok(changed) => line(changed.ok()?),
-            Err(_) => Event::default().comment("still here"),
+            Err(_) => streams::comment("still here"),
         };
         Some((line, watch))
     });
     futures::stream::once(async { first }).chain(rest)
 }
 
-fn line(changed: Changed) -> Event {
+fn line(changed: Changed) -> Bytes {
     let jobs = changed.jobs.iter().map(ToString::to_string).collect();
-    let told = serde_json::to_string(&JobChanges { jobs, many: changed.many }).unwrap_or_default();
-    Event::default().event("changed").data(told)
+    streams::event("changed", None, &JobChanges { jobs, many: changed.many }).into()
 }
 
 impl Watch {

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use axum::response::sse::Event;
 use chronos_core::JobId;
 use chronos_core::store::{EventFilter, EventPage};
 use chronos_engine::Follower;
@@ -126,25 +126,25 @@ pub(super) async fn stream(
     Ok(streams::answer(&api, caller, told(reader, place)))
 }
 
-/// The events of a reader, a page at a time, each once the one before was taken.
-fn told(reader: Follower, place: Place) -> impl Stream<Item = Event> + Send {
+/// The events of a reader, a page at a time, each once the one before was taken. A page is sent as a whole,
+/// of lines that are written once for all readers.
+fn told(reader: Follower, place: Place) -> impl Stream<Item = Bytes> + Send {
     // Whoever is cut off before the first event knows where to go on.
     let first = streams::mark(reader.cursor());
     let pages = futures::stream::unfold((reader, place), async |(mut reader, place)| {
         // A store that fails ends the stream; its reader comes back with what it got.
-        let page = reader.next_within(AT_ONCE, SIGN_OF_LIFE).await.ok()?;
-        let mut lines: Vec<Event> = page.events.iter().map(line).collect();
-        if lines.is_empty() {
-            lines.push(streams::mark(page.cursor));
+        let page = reader.next_shared_within(AT_ONCE, SIGN_OF_LIFE).await.ok()?;
+        if page.events.is_empty() {
+            return Some((streams::mark(page.cursor), (reader, place)));
         }
-        Some((futures::stream::iter(lines), (reader, place)))
+        let lines: Vec<&str> = page.events.iter().map(|event| event.written(line)).collect();
+        Some((Bytes::from(lines.concat()), (reader, place)))
     });
-    futures::stream::once(async { first }).chain(pages.flatten())
+    futures::stream::once(async { first }).chain(pages)
 }
 
-fn line(event: &chronos_core::MessageEvent) -> Event {
-    let told = serde_json::to_string(&MessageEvent::from(event)).unwrap_or_default();
-    Event::default().id(event.sequence.to_string()).event("message").data(told)
+fn line(event: &chronos_core::MessageEvent) -> Box<str> {
+    streams::event("message", Some(&event.sequence), &MessageEvent::from(event)).into()
 }
 
 /// What is asked for, of what there is for the caller.

@@ -4,10 +4,12 @@ use std::convert::Infallible;
 use std::fmt::Display;
 use std::time::Duration;
 
-use axum::response::sse::{Event, Sse};
+use axum::body::{Body, Bytes};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use chronos_core::store::{self, AuditFilter, AuditWalk, Store};
 use futures::{Stream, StreamExt};
+use serde::Serialize;
 
 use super::api::Api;
 use crate::auth::Caller;
@@ -26,7 +28,7 @@ pub(super) fn place(api: &Api, caller: &Caller) -> Result<Place, Problem> {
 pub(super) fn answer(
     api: &Api,
     caller: Caller,
-    lines: impl Stream<Item = Event> + Send + 'static,
+    lines: impl Stream<Item = Bytes> + Send + 'static,
 ) -> Response {
     let revoked = api.auth.clone().until_revoked(caller);
     let gate = api.gate.clone();
@@ -37,12 +39,26 @@ pub(super) fn answer(
         }
     };
     let lines = lines.take_until(Box::pin(over));
-    Sse::new(lines.map(Ok::<_, Infallible>)).into_response()
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    (head, Body::from_stream(lines.map(Ok::<_, Infallible>))).into_response()
 }
 
-/// A line that is no event, but says how far was looked.
-pub(super) fn mark(cursor: impl Display) -> Event {
-    Event::default().comment("still here").id(cursor.to_string())
+/// An event, with the place to go on after if it has one.
+pub(super) fn event(name: &str, id: Option<&dyn Display>, told: &impl Serialize) -> String {
+    // JSON has no line breaks of its own, so one line of data says it all.
+    let told = serde_json::to_string(told).unwrap_or_default();
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("{id}event: {name}\ndata: {told}\n\n")
+}
+
+/// Lines that are no event.
+pub(super) fn comment(said: &str) -> Bytes {
+    format!(": {said}\n\n").into()
+}
+
+/// Lines that are no event, but say how far was looked.
+pub(super) fn mark(cursor: impl Display) -> Bytes {
+    format!(": still here\nid: {cursor}\n\n").into()
 }
 
 /// The sequence of the newest decision; zero while there is none.

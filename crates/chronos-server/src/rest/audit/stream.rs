@@ -6,10 +6,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use axum::response::sse::Event;
 use chronos_core::JobId;
 use futures::{Stream, StreamExt};
 use tokio::sync::broadcast;
@@ -119,7 +119,7 @@ struct Tail {
     place: Place,
 }
 
-fn lines(tail: Tail) -> impl Stream<Item = Event> + Send {
+fn lines(tail: Tail) -> impl Stream<Item = Bytes> + Send {
     // Whoever is cut off before the first event knows where to go on.
     let first = streams::mark(tail.at);
     let pages = futures::stream::unfold(tail, async |mut tail| {
@@ -135,7 +135,7 @@ fn lines(tail: Tail) -> impl Stream<Item = Event> + Send {
 
 impl Tail {
     /// What comes next, once there is something. Given up on the way, it has lost nothing.
-    async fn next(&mut self) -> Result<Vec<Event>, Problem> {
+    async fn next(&mut self) -> Result<Vec<Bytes>, Problem> {
         loop {
             let (lines, more) = self.look().await?;
             if !lines.is_empty() {
@@ -155,7 +155,7 @@ impl Tail {
     }
 
     /// What was written since the last look, and whether there may be more of it already.
-    async fn look(&mut self) -> Result<(Vec<Event>, bool), Problem> {
+    async fn look(&mut self) -> Result<(Vec<Bytes>, bool), Problem> {
         let mut at = self.at;
         let mut lines = Vec::new();
         let decisions = self.api.store().audit(at.decision, AT_ONCE).await?;
@@ -195,9 +195,8 @@ impl Tail {
     }
 }
 
-fn line(at: Cursor, event: &AuditEvent) -> Event {
-    let told = serde_json::to_string(event).unwrap_or_default();
-    Event::default().id(at.to_string()).event("audit").data(told)
+fn line(at: Cursor, event: &AuditEvent) -> Bytes {
+    streams::event("audit", Some(&at), event).into()
 }
 
 #[cfg(test)]

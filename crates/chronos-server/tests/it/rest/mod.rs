@@ -4,6 +4,7 @@ mod backfilling;
 mod bulk;
 mod changing;
 mod creating;
+mod cutting;
 mod documenting;
 pub(crate) mod events;
 mod explaining;
