@@ -54,8 +54,8 @@ fn jobs_that_come_together_are_counted_together_and_the_busiest_second_is_named(
 #[test]
 fn what_is_counted_alone_and_together_is_the_same() {
     let shapes = ["*/7 * * * *", "0 * * * * *", "15,45 * * * *", "*/20 * * * * *"];
-    let alone = |shape| Desk::new(cron(shape).ending_at(at("09:59:59")).unwrap());
-    let together = |shape| Desk::new(cron(shape));
+    let alone = |shape: &str| Desk::new(cron(shape).ending_at(at("09:59:59")).unwrap());
+    let together = |shape: &str| Desk::new(cron(shape));
     let counted = |make: &dyn Fn(&str) -> Desk| {
         let bins = minutes(&shapes.map(make));
         bins.iter().map(|bin| (bin.nominal, bin.nominal_peak)).collect::<Vec<_>>()
