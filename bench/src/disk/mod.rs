@@ -45,7 +45,7 @@ pub(crate) fn open(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn 
 }
 
 /// The same store without syncs, to fill it.
-fn open_unsynced(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
+pub(crate) fn open_unsynced(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
     let directory = DataDir::open(&path.join("data"), Engine::Fjall)?;
     let kv = FjallKv::open(directory, Tuning::default())?;
     Ok(Arc::new(EmbeddedStore::open(seam::Unsynced(kv), retention)?))

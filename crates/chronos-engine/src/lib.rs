@@ -84,6 +84,7 @@
 //! ([`SchedulerService::with_store`]) pauses, figures, history and checkpoints survive as well:
 //! closures meet the jobs that the store remembers by name, when they are registered.
 
+pub mod backpressure;
 pub mod clock;
 pub mod compaction;
 #[cfg(feature = "cores")]
@@ -97,6 +98,7 @@ pub mod push;
 pub mod run;
 pub mod service;
 
+pub use backpressure::{Backpressure, LoadProbe};
 pub use chronos_core;
 pub use chronos_core::execution::Trigger;
 pub use chronos_core::http::{Http, Method};

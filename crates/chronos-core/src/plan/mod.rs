@@ -4,10 +4,12 @@
 //! fires, is skipped with a reason, or is covered by a range that says so. The result is a value; a
 //! store applies it in one atomic step, so no slot can be fired twice or lost in between.
 
+mod backfill;
 mod change;
 mod conclude;
 mod difference;
 mod emit;
+mod herd;
 mod hold;
 mod missed;
 mod overlap;
@@ -18,9 +20,11 @@ mod tell;
 
 use std::time::Duration;
 
+pub(crate) use backfill::{Filling, fill_in};
 pub use change::{Amended, Change, amend};
 pub use conclude::{Conclusion, Ending, FollowUp, conclude, follow_up};
 pub use difference::{Difference, Moved, difference};
+pub use herd::{Herd, Rush};
 pub use preview::{PreviewRun, Reason, preview, preview_until};
 pub use redrive::redrive;
 pub use storm::Storm;
@@ -100,6 +104,12 @@ impl Plan {
     /// Whether the plan takes this execution back.
     fn withdraws(&self, execution: ExecutionId) -> bool {
         self.withdrawals.iter().any(|withdrawal| withdrawal.execution() == execution)
+    }
+
+    /// Whether the plan takes this execution back for good.
+    fn ends(&self, execution: ExecutionId) -> bool {
+        let mut ends = self.withdrawals.iter().filter(|it| !matches!(it, Withdrawal::Hold(_)));
+        ends.any(|withdrawal| withdrawal.execution() == execution)
     }
 
     fn record(&mut self, execution: Execution) {
@@ -205,6 +215,8 @@ struct Draft<'a> {
     occupancy: Occupancy,
     /// The trace that new executions belong to.
     trace: Option<TraceId>,
+    /// Which attempt at its slot a new execution is.
+    attempt: u32,
     plan: Plan,
 }
 
@@ -218,6 +230,7 @@ impl<'a> Draft<'a> {
             rows: 0,
             occupancy: Occupancy::of(job, live.executions),
             trace: job.spec.trace.filter(|_| job.spec.schedule.is_one_shot()),
+            attempt: 1,
             plan: Plan {
                 executions: Vec::new(),
                 withdrawals: Vec::new(),

@@ -11,6 +11,7 @@ use chronos_store::{PostgresConfig, StoreUrl};
 
 use super::Error;
 use crate::auth::AuthConfig;
+use crate::history::HistoryConfig;
 
 /// How a daemon serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct ServeConfig {
     /// How its scheduler works; unless told otherwise, its jobs call public addresses alone. One that does
     /// not answer requests still tells how it is.
     pub scheduler: SchedulerConfig,
+    /// What it does about the history.
+    pub history: HistoryConfig,
     /// What it accepts of those who connect.
     pub limits: Limits,
     /// How it knows who asks.
@@ -66,6 +69,7 @@ impl ServeConfig {
                 reach: Reach::public([]),
                 ..SchedulerConfig::default()
             },
+            history: HistoryConfig::default(),
             limits: Limits::default(),
             auth: AuthConfig::default(),
         }

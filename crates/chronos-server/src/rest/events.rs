@@ -2,13 +2,12 @@
 //!
 //! Whoever reads is served from the log: a page at a time, when it is ready for one. Nothing is kept for it.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use chronos_core::JobId;
 use chronos_core::store::{EventFilter, EventPage};
 use chronos_engine::Follower;
@@ -19,6 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::api::{Api, json};
 use super::document::WhyNot;
 use super::query::Query;
+use super::streams::{self, SIGN_OF_LIFE};
 use super::wire::event::MessageEvent;
 use crate::auth::Caller;
 use crate::places::Place;
@@ -28,8 +28,6 @@ use crate::problem::{FieldError, Problem};
 const LONGEST_WAIT: u64 = 25;
 /// Events that a stream holds at once.
 const AT_ONCE: usize = 64;
-/// A quiet stream says this often that it is there, and how far the log was looked at.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 /// Message events, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -95,7 +93,7 @@ pub(super) async fn list(
     let page = if wait == 0 {
         reader.look(limit).await?
     } else {
-        let _place = place(&api, &caller)?;
+        let _place = streams::place(&api, &caller)?;
         tokio::select! {
             biased;
             // Nobody is kept waiting by a daemon that stops.
@@ -123,19 +121,9 @@ pub(super) async fn stream(
 ) -> Result<Response, Problem> {
     let (filter, from) = read(&caller, query, "after, job or tag")?;
     let from = last_event(&headers)?.or(from).unwrap_or(Start::Latest);
-    let place = place(&api, &caller)?;
+    let place = streams::place(&api, &caller)?;
     let reader = follow(&api, filter, from).await?;
-    let revoked = api.auth.clone().until_revoked(caller);
-    let gate = api.gate.clone();
-    let over = async move {
-        tokio::select! {
-            () = revoked => {}
-            () = gate.closed() => {}
-        }
-    };
-    let lines = told(reader, place).take_until(Box::pin(over));
-    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
-    Ok((head, Body::from_stream(lines.map(Ok::<_, Infallible>))).into_response())
+    Ok(streams::send(&api, caller, told(reader, place)))
 }
 
 /// The events of a reader, a page at a time, each once the one before was taken. A page is sent as a whole,
@@ -214,11 +202,6 @@ async fn follow(api: &Api, filter: EventFilter, from: Start) -> Result<Follower,
         return Err(Problem::bad_parameter("after", problem));
     }
     Ok(events.follow(filter, after))
-}
-
-/// A place among those who wait.
-fn place(api: &Api, caller: &Caller) -> Result<Place, Problem> {
-    api.places.take(caller).map_err(|problem| Problem::too_many(problem, Duration::ZERO))
 }
 
 fn bad(error: FieldError) -> Problem {

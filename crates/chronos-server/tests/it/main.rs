@@ -13,6 +13,7 @@ mod contract;
 mod crash;
 mod daemon;
 mod describe;
+mod history;
 mod leaks;
 mod manual;
 mod mount;

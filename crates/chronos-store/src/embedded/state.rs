@@ -8,7 +8,7 @@ use chronos_core::notice::Occasions;
 use chronos_core::plan::Storm;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Result};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Subscription};
+use chronos_core::{Backfill, Execution, ExecutionId, Job, JobId, JobSpec, Subscription};
 use serde::de::DeserializeOwned;
 
 use super::Retention;
@@ -167,6 +167,15 @@ impl State {
             // One that cannot be read delivers nothing, and says why when it is asked for.
             if let Ok(subscription) = decode::<Subscription>(value) {
                 index.subscriptions.insert(subscription.id, subscription);
+            }
+            Ok(())
+        })?;
+        self.each(Table::Backfill, |_, value| {
+            // One that cannot be read does not go on, and says why when it is asked for.
+            if let Ok(backfill) = decode::<Backfill>(value)
+                && !backfill.is_over()
+            {
+                index.backfills.insert((backfill.job, backfill.number), backfill);
             }
             Ok(())
         })?;

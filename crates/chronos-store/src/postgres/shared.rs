@@ -43,6 +43,7 @@ macro_rules! step {
                         let ($session, $step) = (&mut session, &mut step);
                         let value: $crate::postgres::fault::Outcome<_> = async { $body }.await;
                         let value = value?;
+                        shared.settle_backfills($session, $step).await?;
                         shared.write($session, $step).await?;
                         Ok(value)
                     };
@@ -96,6 +97,8 @@ pub(super) struct Shared {
     pub(super) claims: AtomicU64,
     /// Whether some of the crowd was due after the last look.
     pub(super) crowd_is_due: AtomicBool,
+    /// Backfills of jobs up to this one were looked at last.
+    pub(super) backfills_after: Mutex<Uuid>,
     /// Counts reapings.
     pub(super) reaps: AtomicU32,
     pub(super) turns: Turns,
@@ -146,6 +149,7 @@ impl Shared {
             durable_decisions: AtomicU64::new(0),
             found_nothing_due: AtomicBool::new(false),
             crowd_is_due: AtomicBool::new(false),
+            backfills_after: Mutex::new(Uuid::nil()),
             claims: AtomicU64::new(0),
             turns: Turns::default(),
             reaps: AtomicU32::new(0),
@@ -307,6 +311,9 @@ impl Shared {
         }
         if !step.messages.is_empty() {
             self.wakes.emitted();
+        }
+        if step.backfilled {
+            self.wakes.backfilled();
         }
     }
 

@@ -13,8 +13,8 @@ use chronos_core::plan::{Ending, Storm};
 use chronos_core::policy::{QuietHours, Rank};
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
 use chronos_core::{
-    Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp, TraceId,
-    UserId,
+    Backfill, Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp,
+    TraceId, UserId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -101,6 +101,10 @@ pub(super) struct Step {
     /// What it decided; the numbers are told by their places.
     pub(super) events: Vec<AuditEvent>,
     pub(super) messages: Vec<Message>,
+    /// Backfills that are to be written.
+    pub(super) backfills: BTreeMap<(JobId, u64), Backfill>,
+    /// Whether a backfill may go on by it.
+    pub(super) backfilled: bool,
     pub(super) taking: Option<Taking>,
     /// Whether someone was asked to stop.
     pub(super) asked_to_stop: bool,
@@ -164,6 +168,8 @@ impl Step {
             past: Vec::new(),
             events: Vec::new(),
             messages: Vec::new(),
+            backfills: BTreeMap::new(),
+            backfilled: false,
             taking: None,
             asked_to_stop: false,
             fires: false,

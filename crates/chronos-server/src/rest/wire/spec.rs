@@ -233,7 +233,9 @@ pub(crate) fn field_error(error: &chronos_core::Error) -> FieldError {
         Error::NeverFires { .. } => "schedule",
         Error::CatchUpCap { .. } => "catch_up_max",
         Error::QuietWindow { .. } => "windows",
-        Error::QuietHours { field, problem } | Error::Subscription { field, problem } => {
+        Error::QuietHours { field, problem }
+        | Error::Subscription { field, problem }
+        | Error::Backfill { field, problem } => {
             return FieldError::new(*field, problem);
         }
         Error::ResumeAt { .. } => "resume_at",

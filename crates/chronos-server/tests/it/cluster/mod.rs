@@ -1,6 +1,7 @@
 //! A cluster as it is run: the real binary on several nodes, and a real PostgreSQL that they share.
 
 mod accounts;
+mod backfilling;
 mod chaos;
 pub(crate) mod clocks;
 mod cutting;

@@ -1,6 +1,7 @@
 //! Kills: a daemon that is killed at any instant, again and again, keeps what it promised.
 
 mod accounts;
+pub(crate) mod backfilling;
 mod clients;
 pub(crate) mod endpoint;
 mod faults;

@@ -1,5 +1,6 @@
 //! The REST API of a real daemon on a free port, over real sockets.
 
+mod backfilling;
 mod bulk;
 mod changing;
 mod creating;
@@ -21,6 +22,7 @@ mod reaching;
 mod refusing;
 mod running;
 mod tracing;
+mod watching;
 
 use std::net::SocketAddr;
 
