@@ -27,7 +27,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 25] = [
+const SCENARIOS: [&str; 26] = [
     "core",
     "store",
     "registration",
