@@ -13,6 +13,8 @@ use crate::daemon::soon;
 use crate::rest::{JSON, send, text};
 use crate::serving::{Serving, say};
 
+/// Kept of every job, so that all of it can be looked at.
+const KEEP: [&str; 2] = ["--history-per-job", "100000"];
 /// Slots that are filled in.
 pub(crate) const SLOTS: u64 = 150;
 
@@ -51,7 +53,7 @@ async fn a_daemon_killed_amid_a_backfill_goes_on_where_it_was_and_doubles_no_slo
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let endpoint = Endpoint::open().await;
-    let (mut daemon, mut address) = Serving::over(&data, &[]).await;
+    let (mut daemon, mut address) = Serving::over(&data, &KEEP).await;
     let (job, made) = begin(address, &endpoint).await;
     let path = format!("/backfills/{}", text(&made["id"]));
     let mut killed = 0;
@@ -66,7 +68,7 @@ async fn a_daemon_killed_amid_a_backfill_goes_on_where_it_was_and_doubles_no_slo
                 tokio::time::sleep(Duration::from_millis(dice.u64(0..20))).await;
                 daemon.kill();
                 killed += 1;
-                (daemon, address) = Serving::over(&data, &[]).await;
+                (daemon, address) = Serving::over(&data, &KEEP).await;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -78,7 +78,7 @@ async fn a_range_runs_to_its_end_and_every_run_tells_where_it_comes_from() {
         sentence.contains("was run by backfill 1") && sentence.contains("succeeded"),
         "{sentence}"
     );
-    let path = format!("/audit?job_id={}&type=backfill.finished", text(&job["id"]));
+    let path = format!("/audit?job={}&kind=backfill.finished", text(&job["id"]));
     let audit = house.get(&path).await.expect(200);
     assert_eq!(audit["items"][0]["details"]["succeeded"], 6);
     let after = house.get(&format!("/jobs/{}", text(&job["id"]))).await.expect(200);
