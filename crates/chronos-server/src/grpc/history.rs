@@ -9,8 +9,8 @@ use chronos_engine::SchedulerService;
 use chronos_history::{Card, Figures, Period};
 use tonic::{Code, Request, Response, Status};
 
-use super::convert::{history as convert, search};
 use super::convert::time::instant;
+use super::convert::{history as convert, search};
 use super::refusal::{Refusal, status};
 use super::scheduler::caller;
 use crate::auth::{Caller, LOCAL};

@@ -85,7 +85,12 @@ impl Follower {
 
     async fn follow(&self, projector: Projector) -> Left {
         let leaving = CancellationToken::new();
-        let open = Open { projector: projector.clone(), search: Arc::default(), leaving, caught_up: false };
+        let open = Open {
+            projector: projector.clone(),
+            search: Arc::default(),
+            leaving,
+            caught_up: false,
+        };
         self.history.set(State::Open(open.clone()));
         let mut caught_up = false;
         let (mut looked, mut wait) = (None, RETRY.0);

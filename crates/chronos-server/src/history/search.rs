@@ -66,9 +66,7 @@ impl History {
         let (keep, _) = self.keep();
         let read = match indexer.catch_up(stop).await {
             // What is old is forgotten once all of it was read.
-            Ok(read) if !read.more => {
-                indexer.forget(keep, self.0.clock.now()).await.map(|()| read)
-            }
+            Ok(read) if !read.more => indexer.forget(keep, self.0.clock.now()).await.map(|()| read),
             read => read,
         };
         match read {

@@ -65,8 +65,7 @@ fn hit(hit: Hit) -> proto::SearchHit {
 
 fn tally(tally: Tally) -> proto::SearchTally {
     let Tally { total, exact, grain, parts } = tally;
-    let facet =
-        |Part { from, count }| proto::SearchFacet { from: Some(timestamp(from)), count };
+    let facet = |Part { from, count }| proto::SearchFacet { from: Some(timestamp(from)), count };
     let facets = parts.into_iter().map(facet).collect();
     proto::SearchTally { total, exact, grain: grain.as_str().into(), facets }
 }

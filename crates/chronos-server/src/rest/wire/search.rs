@@ -128,7 +128,8 @@ impl SearchHit {
 impl SearchTally {
     fn of(tally: Tally, zone: Zone) -> Self {
         let Tally { total, exact, grain, parts } = tally;
-        let facet = |Part { from, count }| SearchFacet { from, local_from: local(from, zone), count };
+        let facet =
+            |Part { from, count }| SearchFacet { from, local_from: local(from, zone), count };
         let facets = parts.into_iter().map(facet).collect();
         Self { total, exact, grain: grain.as_str(), facets }
     }

@@ -20,7 +20,7 @@ use crate::cli::Error;
   chronos history show
   chronos history show week 2026-W46
   chronos history show month 2026-11 --tz Europe/Berlin
-  chronos history search 'job:invoice status:failed "connection reset"'
+  chronos history search 'job:invoice status:failed \"connection reset\"'
   chronos history prune --dry-run"
 )]
 pub(in crate::cli) struct History {

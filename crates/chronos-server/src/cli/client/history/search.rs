@@ -52,9 +52,8 @@ pub(super) fn run(ask: &Ask, args: &Args, out: &mut dyn Write) -> Result<(), Err
         None => WallClock::of_the_reader(),
     };
     let query = query(&args.query);
-    let found = ask.daemon(async |daemon| {
-        search(&daemon.rest, &query, clock.tz.name(), args.limit).await
-    })?;
+    let found =
+        ask.daemon(async |daemon| search(&daemon.rest, &query, clock.tz.name(), args.limit).await)?;
     let Found { items, tally, more } = found;
     if ask.json {
         return write_json(&json!({"items": items, "tally": tally, "more": more}), out);
@@ -64,7 +63,8 @@ pub(super) fn run(ask: &Ask, args: &Args, out: &mut dyn Write) -> Result<(), Err
     }
     let total = tally["total"].as_u64().unwrap_or(items.len() as u64);
     let about = if tally["exact"].as_bool().unwrap_or(true) { "" } else { "about " };
-    let shown = if more { format!(", {} shown; --limit shows more", items.len()) } else { String::new() };
+    let shown =
+        if more { format!(", {} shown; --limit shows more", items.len()) } else { String::new() };
     match total {
         0 => writeln!(out, "Nothing was found")?,
         total => writeln!(out, "{FAINT}{about}{total} found{shown}{FAINT:#}")?,
