@@ -1,5 +1,6 @@
 //! The projector: reads the store's journal on from where the archive ends.
 
+use std::collections::BTreeSet;
 use std::hash::Hasher as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -119,8 +120,17 @@ pub(crate) async fn is_of(cursor: Cursor, store: &dyn Store) -> store::Result<bo
 
 fn file(archive: &Archive, page: &JournalPage) -> Result<(), ArchiveError> {
     let entries: Vec<Entry> = page.entries.iter().filter_map(told_by).collect();
-    let cards: Vec<(JobId, Card)> =
+    let mut cards: Vec<(JobId, Card)> =
         page.specs.iter().map(|spec| (spec.id, card_of(spec))).collect();
+    let mut told: BTreeSet<JobId> = page.specs.iter().map(|spec| spec.id).collect();
+    for JournalEntry { event, .. } in &page.entries {
+        // Of a job that is gone the decisions still tell whose it was.
+        let Some(job) = event.job else { continue };
+        if told.insert(job) && archive.card(job)?.is_none() {
+            let owner = (&*event.owner).into();
+            cards.push((job, Card { owner, ..Card::unknown(job) }));
+        }
+    }
     let anchor = page.entries.last().map_or(0, |entry| anchor_of(&entry.event));
     archive.project(&entries, &cards, Cursor { sequence: page.cursor, anchor })
 }

@@ -103,9 +103,13 @@ impl RollupJob {
         if period.level() == Level::Hour && phase == Phase::Partial {
             return Ok(None);
         }
-        let children = archive.known_children(period, |child| child.is_settled(now, min_age))?;
-        let has_parts = period.level() == Level::Hour || !children.is_empty();
-        let is_told = !has_parts || archive.is_current((period, mark), phase, &children)?;
+        let is_ready = |child: Period| child.is_settled(now, min_age);
+        let (children, newest) = archive.known_children(period, is_ready)?;
+        // An hour has no parts but what was marked; a longer period tells what its parts tell, and no more.
+        let is_hour = period.level() == Level::Hour;
+        let newest = if is_hour { mark } else { newest };
+        let has_parts = is_hour || !children.is_empty();
+        let is_told = !has_parts || archive.is_current((period, newest), phase, &children)?;
         Ok((!is_told).then_some(children))
     }
 
@@ -149,6 +153,9 @@ impl RollupJob {
                 sum_up(self.summarizer.as_ref(), period, &digest, &children).await;
             rolled.unsaid = unsaid.or(rolled.unsaid.take());
             nodes.push((owner, Node::new(period, phase, digest, drawn_from, summary)));
+        }
+        if nodes.is_empty() && phase == Phase::Partial {
+            return Ok(());
         }
         rolled.nodes += nodes.len() as u64;
         self.blocking(move |archive| archive.file((period, mark), phase, &nodes)).await

@@ -14,6 +14,8 @@ mod read;
 mod record;
 mod roll;
 
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,6 +36,9 @@ const CACHE: u64 = 16 << 20;
 const JOURNAL: u64 = 64 << 20;
 /// The engine's first worker takes a whole core while it waits for others, so there are more than are busy.
 const WORKERS: usize = 4;
+
+/// What is said of files that the engine stumbles over.
+const UNREADABLE: &str = "the engine cannot make sense of its files";
 
 /// What a verb of the archive gives back.
 pub(crate) type Result<T> = std::result::Result<T, ArchiveError>;
@@ -77,7 +82,13 @@ impl Archive {
                 .worker_threads(WORKERS)
                 .open()
         };
-        let db = patiently(open, |error| matches!(error, fjall::Error::Locked));
+        // The engine trusts its own files more than a disk deserves, and panics at some damage.
+        let opened = panic::catch_unwind(AssertUnwindSafe(|| {
+            patiently(open, |error| matches!(error, fjall::Error::Locked))
+        }));
+        let db = opened.unwrap_or_else(|_| {
+            Err(fjall::Error::Io(io::Error::new(io::ErrorKind::InvalidData, UNREADABLE)))
+        });
         let db = db.map_err(failed)?;
         let keyspace = db.keyspace(KEYSPACE, KeyspaceCreateOptions::default).map_err(failed)?;
         let (writing, rolling) = (Mutex::default(), tokio::sync::Mutex::default());

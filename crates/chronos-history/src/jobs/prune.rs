@@ -144,8 +144,9 @@ pub async fn create_toc_prune_job(
                 Err(why) => return JobResult::Skipped(why),
             };
             let token = context.token().clone();
-            let pruned =
-                prune_levels(archive, keep, clock.now(), false, move || token.is_cancelled());
+            let pruned = prune_levels(archive, keep, clock.now(), false, move || {
+                token.is_cancelled() || archives.archive().is_err()
+            });
             match pruned.await {
                 Ok(pruned) => {
                     for (level, periods) in pruned {

@@ -97,7 +97,9 @@ pub async fn create_rollup_jobs(
                     Err(why) => return JobResult::Skipped(why),
                 };
                 let job = RollupJob::new(archive, summarizer, level, min_age);
-                roll_up(&job, clock.as_ref(), &context).await
+                // Whoever has the archive made again waits for nobody.
+                let stop = || context.is_cancelled() || archives.archive().is_err();
+                roll_up(&job, clock.as_ref(), &context, stop).await
             }
         };
         ids.push(scheduler.register(job, run).await?);
@@ -105,8 +107,13 @@ pub async fn create_rollup_jobs(
     Ok([ids[0], ids[1], ids[2]])
 }
 
-async fn roll_up(job: &RollupJob, clock: &dyn Clock, context: &JobContext) -> JobResult {
-    let rolled = match job.run(clock.now(), || context.is_cancelled()).await {
+async fn roll_up(
+    job: &RollupJob,
+    clock: &dyn Clock,
+    context: &JobContext,
+    stop: impl Fn() -> bool,
+) -> JobResult {
+    let rolled = match job.run(clock.now(), stop).await {
         Ok(rolled) => rolled,
         Err(error) => {
             warn!(job = context.job_name(), %error, "Rollup failed");

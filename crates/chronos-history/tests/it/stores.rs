@@ -38,7 +38,6 @@ enum What {
     Pause,
     Resume,
     RunAndCancel,
-    Delete,
 }
 
 fn happenings() -> impl Strategy<Value = Vec<Happening>> {
@@ -48,7 +47,6 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
         1 => Just(What::Pause),
         1 => Just(What::Resume),
         1 => Just(What::RunAndCancel),
-        1 => Just(What::Delete),
     ];
     // Some of them days apart, over the end of a year with 53 weeks.
     let minutes = prop_oneof![4 => 1_u64..90, 1 => 1_000_u64..8_000];
@@ -111,7 +109,6 @@ async fn happen(store: &dyn Store, jobs: &[JobId], one: &Happening, now: Timesta
                 store.cancel(run.id, CancelCause::User, now).await.unwrap();
             }
         }
-        What::Delete => drop(store.delete_job(job, now).await),
     }
 }
 
@@ -190,6 +187,23 @@ fn histories(count: usize) -> Vec<Vec<Happening>> {
     let mut dice = TestRunner::default();
     let one = |_| happenings().new_tree(&mut dice).unwrap().current();
     (0..count).map(one).collect()
+}
+
+#[tokio::test]
+async fn a_job_that_is_gone_is_still_told_to_its_owner_when_all_is_made_again() {
+    let (store, directory) = (memory(), tempdir().unwrap());
+    let begin = at("2020-12-28T00:00:00Z");
+    let job = create(store.as_ref(), 1, begin).await;
+    work(store.as_ref(), begin.after(Duration::from_hours(1)), false).await;
+    store.delete_job(job, begin.after(Duration::from_hours(2))).await.unwrap();
+    let end = begin.after(Duration::from_hours(24 * 800));
+    made_at_once(&store, directory.path(), end).await;
+    let projector = Projector::open(store, directory.path()).await.unwrap();
+    let day = "toc:day:2020-12-28".parse().unwrap();
+    for (owner, is_told) in [("bob", true), ("ann", false), ("", false)] {
+        let node = projector.archive().node(chronos_history::Shelf::Owner(owner), day).unwrap();
+        assert_eq!(node.is_some(), is_told, "{owner:?}");
+    }
 }
 
 #[tokio::test]

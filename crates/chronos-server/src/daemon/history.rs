@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use chronos_engine::{SchedulerConfig, SchedulerService};
 use chronos_history::{
-    Extractive, KeepRecords, create_index_commit_job, create_prune_job, create_rollup_jobs,
-    create_toc_prune_job,
+    Extractive, KeepRecords, ROLLUP_DAY_JOB, create_index_commit_job, create_prune_job,
+    create_rollup_jobs, create_toc_prune_job,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,8 @@ use tracing::warn;
 
 use super::store::Opened;
 use super::{Error, ServeConfig};
-use crate::history::{Follower, History};
+use crate::auth::LOCAL;
+use crate::history::{Follower, History, HistoryConfig};
 
 /// The directory of the archive, in that of the node.
 const DIRECTORY: &str = "history";
@@ -46,11 +47,16 @@ impl Keeping {
         let path = match place(config) {
             Ok(path) => path,
             Err(why) => {
+                let remembers = store.job_named(LOCAL, ROLLUP_DAY_JOB).await;
+                let remembers = remembers.map_err(Error::Store)?.is_some();
                 let history = History::absent(why, store, clock, config.history.clone());
+                if remembers && opened.own.is_some() {
+                    // From when there was a history; they say that there is none.
+                    register(service, &history, &config.history).await?;
+                }
                 return Ok(Self { history, local: None, following: None });
             }
         };
-        let rollup = config.history.rollup.clone();
         let history = History::new(&path, store, clock.clone(), config.history.clone());
         let local = if opened.own.is_some() {
             None
@@ -65,17 +71,7 @@ impl Keeping {
             local.backpressure().heed(service.backpressure().clone());
             Some(Arc::new(local))
         };
-        let scheduler = local.as_deref().unwrap_or(service);
-        let (archives, summarizer) = (Arc::new(history.clone()), Arc::new(Extractive));
-        create_rollup_jobs(scheduler, archives.clone(), summarizer, rollup).await?;
-        let (keep, prune) = (config.history.keep_levels, config.history.prune.clone());
-        create_toc_prune_job(scheduler, archives, keep, prune).await?;
-        let indexed = history.clone();
-        let commit = move |context| {
-            let history = indexed.clone();
-            async move { history.index(context).await }
-        };
-        create_index_commit_job(scheduler, commit, config.history.index_commit.clone()).await?;
+        register(local.as_deref().unwrap_or(service), &history, &config.history).await?;
         Ok(Self { history, local, following: None })
     }
 
@@ -112,6 +108,25 @@ impl Keeping {
             warn!("The history was not closed in time");
         }
     }
+}
+
+/// Registers the jobs about the history with the engine that runs them.
+async fn register(
+    scheduler: &SchedulerService,
+    history: &History,
+    config: &HistoryConfig,
+) -> Result<(), Error> {
+    let (archives, summarizer) = (Arc::new(history.clone()), Arc::new(Extractive));
+    let (rollup, prune) = (config.rollup.clone(), config.prune.clone());
+    create_rollup_jobs(scheduler, archives.clone(), summarizer, rollup).await?;
+    create_toc_prune_job(scheduler, archives, config.keep_levels, prune).await?;
+    let indexed = history.clone();
+    let commit = move |context| {
+        let history = indexed.clone();
+        async move { history.index(context).await }
+    };
+    create_index_commit_job(scheduler, commit, config.index_commit.clone()).await?;
+    Ok(())
 }
 
 /// Where the archive is, or why there is none.

@@ -12,8 +12,8 @@ use tracing::{error, info, warn};
 
 use super::{History, Open, State};
 
-/// How often the journal is looked at, unless it goes on already.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the journal is looked at, unless it goes on already: while things happen, and at least.
+const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(4));
 /// How often it is looked whether something is to be rolled up.
 const RIPE: Duration = Duration::from_secs(30);
 /// Between two attempts at what failed: at first, and at most.
@@ -84,20 +84,18 @@ impl Follower {
     }
 
     async fn follow(&self, projector: Projector) -> Left {
-        let leaving = CancellationToken::new();
-        let open = Open {
-            projector: projector.clone(),
-            search: Arc::default(),
-            leaving,
-            caught_up: false,
-        };
+        let open = Open { projector: projector.clone(), search: Arc::default(), caught_up: false };
         self.history.set(State::Open(open.clone()));
         let mut caught_up = false;
-        let (mut looked, mut wait) = (None, RETRY.0);
+        let (mut looked, mut wait, mut look) = (None, RETRY.0, LOOK.0);
         loop {
             let stop = || self.closing.is_cancelled();
             match projector.catch_up(stop).await {
-                Ok(_) => wait = RETRY.0,
+                Ok(projected) => {
+                    wait = RETRY.0;
+                    // A shared database is not asked much by a node with nothing to do.
+                    look = if projected.read > 0 { LOOK.0 } else { (look * 2).min(LOOK.1) };
+                }
                 Err(ProjectError::Store(error)) => {
                     warn!(%error, "The journal cannot be read; trying again");
                     if let Some(left) = self.wait(wait).await {
@@ -111,7 +109,7 @@ impl Follower {
             if !caught_up {
                 caught_up = true;
                 let open = Open { caught_up, ..open.clone() };
-                *self.history.state() = State::Open(open);
+                self.history.set(State::Open(open));
                 self.index().await;
             }
             let now = self.history.0.clock.now();
@@ -121,7 +119,7 @@ impl Follower {
                     return Left::Failed(error.into());
                 }
             }
-            if let Some(left) = self.wait(LOOK).await {
+            if let Some(left) = self.wait(look).await {
                 return left;
             }
         }

@@ -19,7 +19,6 @@ use chronos_history::{
     RollupJob, Shelf,
 };
 use tokio::sync::{Notify, OnceCell};
-use tokio_util::sync::CancellationToken;
 
 pub use config::HistoryConfig;
 pub(crate) use days::days;
@@ -69,8 +68,6 @@ struct Open {
     projector: Projector,
     /// The search index beside it, once it was wanted.
     search: Arc<OnceCell<Indexer>>,
-    /// Cancelled when whoever uses the archive should let go of it.
-    leaving: CancellationToken,
     /// Whether it has caught up once with what there was when it was opened.
     caught_up: bool,
 }
@@ -139,10 +136,7 @@ impl History {
     }
 
     fn set(&self, state: State) {
-        let before = std::mem::replace(&mut *self.state(), state);
-        if let State::Open(before) = before {
-            before.leaving.cancel();
-        }
+        *self.state() = state;
     }
 
     fn open(&self) -> Result<Open, String> {

@@ -14,7 +14,7 @@ fn create(house: &House, name: &str) -> Value {
     house.json(&[&["jobs", "create", name], &cron[..]].concat())
 }
 
-/// The jobs there are, in order; the daemon brings one of its own.
+/// The jobs there are, in order; the daemon brings two of its own.
 fn names(house: &House) -> Vec<String> {
     let listed = house.json(&["jobs", "list"]);
     let name = |job: &Value| job["name"].as_str().unwrap().to_owned();
@@ -24,7 +24,7 @@ fn names(house: &House) -> Vec<String> {
 #[test]
 fn a_job_is_created_shown_listed_and_deleted() {
     let house = House::open();
-    assert_eq!(names(&house), ["compaction"]);
+    assert_eq!(names(&house), ["compaction", "prune"]);
     let cron = ["--cron", "0 9 * * 1-5", "--tz", "Europe/Berlin", "--url", URL];
     let text = house.answer(&[&["jobs", "create", "report"], &cron[..]].concat());
     assert!(text.starts_with("Created \"report\" ("), "{text}");
@@ -39,7 +39,7 @@ fn a_job_is_created_shown_listed_and_deleted() {
     assert_eq!(house.answer(&["jobs", "executions", "report"]), "\"report\" has not run yet\n");
     let text = house.answer(&["jobs", "delete", "report", "--yes"]);
     assert!(text.starts_with("Deleted \"report\" ("), "{text}");
-    assert_eq!(names(&house), ["compaction"]);
+    assert_eq!(names(&house), ["compaction", "prune"]);
 }
 
 /// The spec of "full" once it has this header; names of headers know no case.

@@ -88,6 +88,10 @@ impl Accounts {
         }
         let mut figures = Figures::default();
         for (id, account) in &self.jobs {
+            if account.is_of_the_history() {
+                // They are run by hand as well, when there is something for them to do.
+                continue;
+            }
             let is_compaction =
                 account.job.as_ref().is_some_and(|job| &*job.spec.name == "compaction");
             let rhythm =
@@ -127,6 +131,12 @@ async fn rows(store: &EmbeddedStore, job: JobId) -> Vec<Execution> {
 }
 
 impl Account {
+    /// Whether it is one of the jobs that keep the history.
+    fn is_of_the_history(&self) -> bool {
+        let name = self.job.as_ref().map(|job| &*job.spec.name).unwrap_or_default();
+        name == "prune" || name.starts_with("toc_")
+    }
+
     fn empty() -> Self {
         Self { job: None, decisions: Vec::new(), rows: Vec::new() }
     }

@@ -102,7 +102,7 @@ pub(crate) async fn the_newest_decisions_stay_however_old_they_are(bench: &mut B
 
 pub(crate) async fn many_executions_go_in_several_steps(bench: &mut Bench) {
     for number in 0..100 {
-        bench.create(every(&format!("often {number}"), 60)).await;
+        bench.create(every(&format!("o{number}"), 60)).await;
     }
     for minute in 1..=11 {
         let second = minute * 60;

@@ -54,13 +54,15 @@ fn write(told: &Value, out: &mut dyn Write) -> Result<(), Error> {
             other => other.to_string(),
         }
     };
+    // What is kept for ever is not counted.
+    let count = |item: &Value| item["count"].as_u64().map(|it| it.to_string()).unwrap_or_default();
     let plain = |_: &str| Style::new();
     table::write(
         vec![
             Column::new("What", |_| Style::new().bold(), cells(&text("what"))),
             Column::new("Kept for (days)", plain, cells(&text("keep_days"))).right(),
             Column::new("Kept since", plain, cells(&text("kept_since"))),
-            Column::new("Would go", plain, cells(&text("count"))).right(),
+            Column::new("Would go", plain, cells(&count)).right(),
         ],
         out,
     )?;
