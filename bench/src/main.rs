@@ -3,6 +3,7 @@
 
 mod cluster;
 mod core;
+mod dashboard;
 mod disk;
 mod fleet;
 mod live;
@@ -26,7 +27,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 20] = [
+const SCENARIOS: [&str; 25] = [
     "core",
     "store",
     "registration",
@@ -38,8 +39,12 @@ const SCENARIOS: [&str; 20] = [
     "history-projector",
     "history-rollup",
     "history-search",
+    "backlog",
+    "messages",
     "requests",
     "api",
+    "streams",
+    "dashboard",
     "cluster",
     "cluster-peers",
     "cluster-latency",
@@ -47,6 +52,8 @@ const SCENARIOS: [&str; 20] = [
     "cluster-snapshot",
     "cluster-history",
     "cluster-schedules",
+    "cluster-backlog",
+    "cluster-messages",
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -74,10 +81,14 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
         "history-projector" => runtime()?.block_on(toc::projector()),
-        "history-search" => search::measure(),
         "history-rollup" => runtime()?.block_on(toc::rollup()),
+        "history-search" => search::measure(),
+        "backlog" => runtime()?.block_on(disk::backlog()),
+        "messages" => runtime()?.block_on(disk::messages()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
+        "streams" => runtime()?.block_on(web::streams()),
+        "dashboard" => dashboard::measure(),
         "cluster" => runtime()?.block_on(cluster::measure()),
         "cluster-peers" => runtime()?.block_on(cluster::peers()),
         "cluster-latency" => runtime()?.block_on(cluster::latency()),
@@ -85,6 +96,8 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "cluster-snapshot" => runtime()?.block_on(cluster::snapshot()),
         "cluster-history" => runtime()?.block_on(cluster::history()),
         "cluster-schedules" => runtime()?.block_on(cluster::schedules()),
+        "cluster-backlog" => runtime()?.block_on(cluster::backlog()),
+        "cluster-messages" => runtime()?.block_on(cluster::messages()),
         other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }
 }

@@ -203,6 +203,10 @@ pub struct JobSpec {
     /// Who is told about its runs, and of what; whom the daemon tells about all jobs when absent.
     #[prost(message, optional, tag = "15")]
     pub notify: ::core::option::Option<Notify>,
+    /// Slots that were missed longer ago than this are not caught up, whatever the policy; none is too old when
+    /// absent.
+    #[prost(message, optional, tag = "16")]
+    pub catch_up_window: ::core::option::Option<::prost_types::Duration>,
 }
 /// Who is told about a job's runs, and of what.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -496,7 +500,7 @@ pub struct Execution {
     /// Why it was skipped, cancelled or asked to stop.
     #[prost(string, tag = "6")]
     pub reason: ::prost::alloc::string::String,
-    /// schedule, catch_up or manual; notice where it is no run of the job, but tells about one.
+    /// schedule, catch_up, manual or backfill; notice where it is no run of the job, but tells about one.
     #[prost(string, tag = "7")]
     pub trigger: ::prost::alloc::string::String,
     #[prost(uint32, tag = "8")]
@@ -540,6 +544,166 @@ pub struct Execution {
     /// What was written about the pause that it was skipped in.
     #[prost(string, tag = "24")]
     pub note: ::prost::alloc::string::String,
+    /// The backfill that asked for it, if one did.
+    #[prost(string, tag = "25")]
+    pub backfill_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateBackfillRequest {
+    /// The job's name or id.
+    #[prost(string, tag = "1")]
+    pub job: ::prost::alloc::string::String,
+    /// Slots from here on.
+    #[prost(message, optional, tag = "2")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    /// And before here; as far as the schedule has come, if left out.
+    #[prost(message, optional, tag = "3")]
+    pub to: ::core::option::Option<::prost_types::Timestamp>,
+    /// Those that are past most recently come first.
+    #[prost(bool, tag = "4")]
+    pub newest_first: bool,
+    /// It goes through no more slots than this, in its order; 1,000 if left out, 100,000 at most.
+    #[prost(uint32, tag = "5")]
+    pub cap: u32,
+    /// Slots under way at once; 1 if left out, 100 at most.
+    #[prost(uint32, tag = "6")]
+    pub at_once: u32,
+    /// Slots that begin in a minute, evenly spread; as they come, if left out.
+    #[prost(uint32, tag = "7")]
+    pub per_minute: u32,
+    /// Slots that have run run again.
+    #[prost(bool, tag = "8")]
+    pub force: bool,
+}
+/// A range of past slots that fires after all, and how far that has come.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Backfill {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub job_id: ::prost::alloc::string::String,
+    /// Which of the job's backfills it is, from 1.
+    #[prost(uint64, tag = "3")]
+    pub number: u64,
+    #[prost(message, optional, tag = "4")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "5")]
+    pub to: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(bool, tag = "6")]
+    pub newest_first: bool,
+    #[prost(uint32, tag = "7")]
+    pub cap: u32,
+    #[prost(uint32, tag = "8")]
+    pub at_once: u32,
+    /// 0 for as they come.
+    #[prost(uint32, tag = "9")]
+    pub per_minute: u32,
+    #[prost(bool, tag = "10")]
+    pub force: bool,
+    /// running, paused, finished or cancelled.
+    #[prost(string, tag = "11")]
+    pub state: ::prost::alloc::string::String,
+    /// What its next slot waits for now: rate, quiet_hours, job_paused, own_runs or job_busy.
+    #[prost(string, tag = "12")]
+    pub waits_for: ::prost::alloc::string::String,
+    /// Slots that it goes through.
+    #[prost(uint64, tag = "13")]
+    pub total: u64,
+    /// Whether the range has more slots than cap.
+    #[prost(bool, tag = "14")]
+    pub beyond_cap: bool,
+    /// Slots of which nothing more is to come.
+    #[prost(uint64, tag = "15")]
+    pub done: u64,
+    #[prost(uint64, tag = "16")]
+    pub under_way: u64,
+    #[prost(uint64, tag = "17")]
+    pub succeeded: u64,
+    #[prost(uint64, tag = "18")]
+    pub failed: u64,
+    #[prost(uint64, tag = "19")]
+    pub cancelled: u64,
+    /// Slots in which the job found nothing to do.
+    #[prost(uint64, tag = "20")]
+    pub skipped: u64,
+    /// Slots that had run, and were passed over.
+    #[prost(uint64, tag = "21")]
+    pub already_run: u64,
+    /// Why the run failed that failed last.
+    #[prost(string, tag = "22")]
+    pub error: ::prost::alloc::string::String,
+    /// The slot that it comes to next.
+    #[prost(message, optional, tag = "23")]
+    pub next_slot: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "24")]
+    pub created_at: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "25")]
+    pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "26")]
+    pub ended_at: ::core::option::Option<::prost_types::Timestamp>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PreviewBackfillResponse {
+    /// The backfill as it would begin; it has no id.
+    #[prost(message, optional, tag = "1")]
+    pub backfill: ::core::option::Option<Backfill>,
+    /// The slots in its order; at most 1,000.
+    #[prost(message, repeated, tag = "2")]
+    pub slots: ::prost::alloc::vec::Vec<BackfillSlot>,
+}
+/// What would become of a slot.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BackfillSlot {
+    #[prost(message, optional, tag = "1")]
+    pub scheduled_for: ::core::option::Option<::prost_types::Timestamp>,
+    /// run, redo, or skip where it has run.
+    #[prost(string, tag = "2")]
+    pub action: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub reason: ::prost::alloc::string::String,
+    /// What it has run as, or else was skipped as.
+    #[prost(string, tag = "4")]
+    pub execution_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListBackfillsRequest {
+    /// The job's name or id.
+    #[prost(string, tag = "1")]
+    pub job: ::prost::alloc::string::String,
+    /// At most 1,000; 0 for the usual 100.
+    #[prost(uint32, tag = "2")]
+    pub limit: u32,
+    /// next_cursor of the page before; empty for the first.
+    #[prost(string, tag = "3")]
+    pub cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListBackfillsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub backfills: ::prost::alloc::vec::Vec<Backfill>,
+    /// Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PauseBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResumeBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CancelBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StreamEventsRequest {
@@ -1342,6 +1506,166 @@ pub mod scheduler_client {
                 .insert(GrpcMethod::new("chronos.v1.Scheduler", "StreamEvents"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// Has past slots of a job fire after all, one after the other and at a pace; those that have run are passed over
+        /// unless force is set. INVALID_ARGUMENT names the field, RESOURCE_EXHAUSTED when the job has too many unfinished
+        /// ones.
+        pub async fn create_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/CreateBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "CreateBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// What a backfill would do with each of its slots. Nothing is made.
+        pub async fn preview_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateBackfillRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PreviewBackfillResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/PreviewBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "PreviewBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// A job's backfills, newest first, a page at a time.
+        pub async fn list_backfills(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListBackfillsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListBackfillsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/ListBackfills",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "ListBackfills"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn get_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/GetBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "GetBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Nothing more of it begins; what is under way goes on. FAILED_PRECONDITION when it is over, as for the others.
+        pub async fn pause_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PauseBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/PauseBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "PauseBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn resume_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ResumeBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/ResumeBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "ResumeBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// What waits of it is cancelled, what runs is asked to stop.
+        pub async fn cancel_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CancelBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/CancelBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "CancelBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
         /// A consistent copy of the store, taken while it goes on.
         pub async fn backup(
             &mut self,
@@ -1485,6 +1809,47 @@ pub mod scheduler_server {
             tonic::Response<Self::StreamEventsStream>,
             tonic::Status,
         >;
+        /// Has past slots of a job fire after all, one after the other and at a pace; those that have run are passed over
+        /// unless force is set. INVALID_ARGUMENT names the field, RESOURCE_EXHAUSTED when the job has too many unfinished
+        /// ones.
+        async fn create_backfill(
+            &self,
+            request: tonic::Request<super::CreateBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// What a backfill would do with each of its slots. Nothing is made.
+        async fn preview_backfill(
+            &self,
+            request: tonic::Request<super::CreateBackfillRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PreviewBackfillResponse>,
+            tonic::Status,
+        >;
+        /// A job's backfills, newest first, a page at a time.
+        async fn list_backfills(
+            &self,
+            request: tonic::Request<super::ListBackfillsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListBackfillsResponse>,
+            tonic::Status,
+        >;
+        async fn get_backfill(
+            &self,
+            request: tonic::Request<super::GetBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// Nothing more of it begins; what is under way goes on. FAILED_PRECONDITION when it is over, as for the others.
+        async fn pause_backfill(
+            &self,
+            request: tonic::Request<super::PauseBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        async fn resume_backfill(
+            &self,
+            request: tonic::Request<super::ResumeBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// What waits of it is cancelled, what runs is asked to stop.
+        async fn cancel_backfill(
+            &self,
+            request: tonic::Request<super::CancelBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
         /// Server streaming response type for the Backup method.
         type BackupStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::BackupChunk, tonic::Status>,
@@ -2200,6 +2565,321 @@ pub mod scheduler_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/CreateBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct CreateBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CreateBackfillRequest>
+                    for CreateBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CreateBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::create_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CreateBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/PreviewBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct PreviewBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CreateBackfillRequest>
+                    for PreviewBackfillSvc<T> {
+                        type Response = super::PreviewBackfillResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CreateBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::preview_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = PreviewBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/ListBackfills" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListBackfillsSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::ListBackfillsRequest>
+                    for ListBackfillsSvc<T> {
+                        type Response = super::ListBackfillsResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListBackfillsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::list_backfills(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListBackfillsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/GetBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::GetBackfillRequest>
+                    for GetBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::get_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/PauseBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct PauseBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::PauseBackfillRequest>
+                    for PauseBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::PauseBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::pause_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = PauseBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/ResumeBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct ResumeBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::ResumeBackfillRequest>
+                    for ResumeBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ResumeBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::resume_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ResumeBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/CancelBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct CancelBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CancelBackfillRequest>
+                    for CancelBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CancelBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::cancel_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CancelBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

@@ -2,6 +2,7 @@
 
 pub(super) mod account;
 pub(crate) mod audit;
+pub(super) mod backfill;
 pub(super) mod event;
 pub(super) mod execution;
 pub(crate) mod history;
