@@ -259,8 +259,9 @@ mod tests {
     fn a_slot_is_filled_under_one_name_and_done_again_under_one_of_each_backfill() {
         let job = JobId::new(Timestamp::from_secs(1_000), [7; 10]);
         let slot = Timestamp::from_secs(2_000);
-        let named =
-            |number, again| ExecutionId::of(job, slot, &Trigger::Backfill { number, again }, 1);
+        let named = |number, again| {
+            ExecutionId::of(job, slot, &Trigger::Backfill { number, again }, 1)
+        };
         assert_eq!(named(1, false), named(2, false));
         assert_ne!(named(1, true), named(2, true));
         assert_ne!(named(1, false), named(1, true));

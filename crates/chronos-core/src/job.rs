@@ -361,9 +361,7 @@ impl Job {
     /// Whether a pause keeps this execution of the job from beginning.
     #[must_use]
     pub fn keeps_waiting(&self, execution: &Execution) -> bool {
-        self.standing.paused.is_some()
-            && execution.is_queued()
-            && execution.trigger.waits_out_pauses()
+        self.standing.paused.is_some() && execution.is_queued() && execution.trigger.waits_out_pauses()
     }
 
     /// Whether a pause keeps its only slot waiting: a one-time job is late after a pause, not lost.

@@ -93,11 +93,7 @@ impl Decision {
                 EndingKind::Cancelled | EndingKind::Skipped => Outcome::Suppressed,
             },
             Self::Backfill { act: BackfillAct::Finished(counts), .. } => {
-                if counts.failed > 0 {
-                    Outcome::Failure
-                } else {
-                    Outcome::Success
-                }
+                if counts.failed > 0 { Outcome::Failure } else { Outcome::Success }
             }
             Self::Backfill { .. }
             | Self::Created

@@ -93,8 +93,7 @@ impl Asked {
         let per_minute = self.rate.per_minute;
         per_minute.map_or(Ok(()), |it| within("rate.per_minute", it, Rate::MAX_PER_MINUTE))?;
         if self.from < Timestamp::EPOCH {
-            let problem =
-                format!("{} is not accepted; use 1970-01-01T00:00:00Z or later", self.from);
+            let problem = format!("{} is not accepted; use 1970-01-01T00:00:00Z or later", self.from);
             return Err(refusal("from", problem));
         }
         Ok(())

@@ -120,7 +120,8 @@ impl Desk {
                 }
                 (Withdrawal::Cancel(_, cause), _) => {
                     let mut ended = self.live.remove(place);
-                    ended.state = Stage::Cancelled { run: None, cause: *cause, at: at(second) };
+                    ended.state =
+                        Stage::Cancelled { run: None, cause: *cause, at: at(second) };
                     gone.push(ended);
                 }
             }
@@ -139,8 +140,9 @@ impl Desk {
     /// Files what is over, and counts what was the backfill's, as a store does.
     fn file(&mut self, ended: Vec<Execution>, second: i64) {
         for ended in ended {
-            let lives_on =
-                |live: &Execution| live.slot == ended.slot && live.trigger == ended.trigger;
+            let lives_on = |live: &Execution| {
+                live.slot == ended.slot && live.trigger == ended.trigger
+            };
             if let Some(backfill) = self.backfill.as_ref().filter(|it| it.asked_for(&ended))
                 && !self.live.iter().any(lives_on)
             {

@@ -178,8 +178,9 @@ impl<'a> Draft<'a> {
     /// Takes back everything alive so that the new execution can replace it.
     fn withdraw_for(&mut self, newcomer: &mut Execution) {
         let cause = CancelCause::Replaced;
-        let is_replaced =
-            |live: &&Execution| !live.is_waiting_retry() && live.trigger.backfill().is_none();
+        let is_replaced = |live: &&Execution| {
+            !live.is_waiting_retry() && live.trigger.backfill().is_none()
+        };
         for live in self.runs().filter(is_replaced) {
             let withdrawal = Withdrawal::Cancel(live.id, cause);
             if !self.plan.withdrawals.contains(&withdrawal) {

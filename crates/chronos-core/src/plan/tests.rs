@@ -25,8 +25,8 @@ use std::time::Duration;
 use super::*;
 use crate::execution::{Lease, Report, Running, State, Token};
 use crate::job::JobSpec;
-use crate::policy::quiet_hours::{Mode, WeekdaySet, Window};
 use crate::policy::{CatchUpPolicy, OverlapPolicy};
+use crate::policy::quiet_hours::{Mode, WeekdaySet, Window};
 use crate::schedule::{Schedule, Zone};
 use crate::{Error, JobId, PolicyId, WorkerId};
 

@@ -229,12 +229,9 @@ impl Step<'_> {
     pub(super) fn count_filled_in(&mut self) -> Result<()> {
         for ended in std::mem::take(&mut self.filled_in) {
             let (job, number) = (ended.job, ended.trigger.backfill().unwrap_or(0));
-            let lives_on = self
-                .state
-                .index
-                .live_of(job)
-                .into_iter()
-                .any(|live| live.slot == ended.slot && live.trigger == ended.trigger);
+            let lives_on = self.state.index.live_of(job).into_iter().any(|live| {
+                live.slot == ended.slot && live.trigger == ended.trigger
+            });
             if lives_on {
                 continue;
             }

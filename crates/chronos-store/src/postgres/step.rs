@@ -13,8 +13,8 @@ use chronos_core::plan::{Ending, Storm};
 use chronos_core::policy::{QuietHours, Rank};
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
 use chronos_core::{
-    Backfill, Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp,
-    TraceId, UserId,
+    Backfill, Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp, TraceId,
+    UserId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 

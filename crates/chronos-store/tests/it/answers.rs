@@ -6,7 +6,9 @@ use chronos_core::audit::AuditEvent;
 use chronos_core::job::Status;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{EventFilter, JobCounts, JobFilter, Stats, Terms};
-use chronos_core::{Backfill, Execution, Job, JobId, MessageEvent, Store, Timestamp, WorkerId};
+use chronos_core::{
+    Backfill, Execution, Job, JobId, MessageEvent, Store, Timestamp, WorkerId,
+};
 
 use crate::bench::terms;
 

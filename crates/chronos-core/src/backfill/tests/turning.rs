@@ -70,7 +70,8 @@ fn a_run_that_was_cancelled_before_it_began_can_be_filled_in_by_another() {
 
 #[test]
 fn the_schedule_waits_for_what_is_filled_in_and_loses_no_slot_to_it() {
-    let policies = [OverlapPolicy::Skip, OverlapPolicy::QUEUE, OverlapPolicy::Replace].into_iter();
+    let policies =
+        [OverlapPolicy::Skip, OverlapPolicy::QUEUE, OverlapPolicy::Replace].into_iter();
     for overlap in policies {
         let mut desk = missed().with(|spec| spec.overlap = overlap);
         desk.turn(69);

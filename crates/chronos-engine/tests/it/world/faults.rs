@@ -18,8 +18,8 @@ use chronos_core::store::{
     Worker,
 };
 use chronos_core::{
-    BackfillId, Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId,
-    UserId, WorkerId,
+    BackfillId, Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId, UserId,
+    WorkerId,
 };
 use chronos_engine::clock::Clock;
 use fastrand::Rng;

@@ -249,11 +249,7 @@ fn sentence(told: &Value, out: &mut dyn Write) -> Result<(), Error> {
     let counts: Vec<String> =
         counts.map(|field| format!("{} {}", count(told, field), field.replace('_', " "))).collect();
     let detail = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-    writeln!(
-        out,
-        "Backfill {} is {state}, {done} of {total} slots done{detail}",
-        text(told, "id")
-    )?;
+    writeln!(out, "Backfill {} is {state}, {done} of {total} slots done{detail}", text(told, "id"))?;
     if told["beyond_cap"] == true {
         writeln!(out, "The range has more slots; --cap N goes through more of them.")?;
     }

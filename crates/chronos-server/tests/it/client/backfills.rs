@@ -27,8 +27,7 @@ fn a_backfill_is_tried_out_followed_to_its_end_listed_and_shown() {
     assert!(done.contains("is finished, 4 of 4 slots done: 4 succeeded"), "{done}");
     let again = house.json(&begin);
     assert_eq!((&again["already_run"], &again["state"]), (&json!(4), &json!("finished")));
-    let forced =
-        house.json(&[&begin[..], &["--force", "--cap", "1", "--order", "newest-first"]].concat());
+    let forced = house.json(&[&begin[..], &["--force", "--cap", "1", "--order", "newest-first"]].concat());
     assert_eq!((&forced["succeeded"], &forced["beyond_cap"]), (&json!(1), &json!(true)));
     let listed = house.answer(&["backfills", "list", "report"]);
     assert_eq!(listed.lines().count(), 4, "{listed}");

@@ -97,8 +97,7 @@ pub(crate) async fn check_ledger(address: SocketAddr, job: &Value, endpoint: &En
     }
     assert_eq!(slots.len() as u64, SLOTS);
     for (slot, rows) in &slots {
-        let mut attempts: Vec<u64> =
-            rows.iter().map(|row| row["attempt"].as_u64().unwrap()).collect();
+        let mut attempts: Vec<u64> = rows.iter().map(|row| row["attempt"].as_u64().unwrap()).collect();
         attempts.sort_unstable();
         assert!(attempts.iter().copied().eq(1..=attempts.len() as u64), "{slot}: {rows:#?}");
         let succeeded = rows.iter().filter(|row| row["status"] == "SUCCESS").count();

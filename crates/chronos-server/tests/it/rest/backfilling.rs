@@ -74,10 +74,7 @@ async fn a_range_runs_to_its_end_and_every_run_tells_where_it_comes_from() {
     let path = format!("/jobs/{}/explain?at=2020-01-01T03:00:00Z", text(&job["id"]));
     let explained = house.get(&path).await.expect(200);
     let sentence = text(&explained["explanation"]);
-    assert!(
-        sentence.contains("was run by backfill 1") && sentence.contains("succeeded"),
-        "{sentence}"
-    );
+    assert!(sentence.contains("was run by backfill 1") && sentence.contains("succeeded"), "{sentence}");
     let path = format!("/audit?job_id={}&type=backfill.finished", text(&job["id"]));
     let audit = house.get(&path).await.expect(200);
     assert_eq!(audit["items"][0]["details"]["succeeded"], 6);
@@ -102,8 +99,7 @@ async fn what_has_run_is_passed_over_and_done_again_only_by_force() {
         page["items"].as_array().unwrap().iter().map(|it| it["number"].as_u64().unwrap()).collect()
     };
     assert_eq!(numbers(&page), [3, 2]);
-    let rest =
-        house.get(&format!("{path}&cursor={}", text(&page["next_cursor"]))).await.expect(200);
+    let rest = house.get(&format!("{path}&cursor={}", text(&page["next_cursor"]))).await.expect(200);
     assert_eq!((numbers(&rest), &rest["next_cursor"]), (vec![1], &json!(null)));
     house.close().await;
 }
@@ -115,14 +111,11 @@ async fn a_dry_run_says_what_would_become_of_each_slot_and_makes_nothing() {
     let two = json!({"from": "2020-01-01T00:00:00Z", "to": "2020-01-01T01:00:01Z"});
     over(&house, &begin(&house, &job, &two).await).await;
     let path = format!("/jobs/{}/backfills", text(&job["id"]));
-    let dry = with(
-        json!({"from": "2020-01-01T01:00:00Z", "to": "2020-01-01T03:00:00Z"}),
-        &json!({"dry_run": true}),
-    );
+    let dry = with(json!({"from": "2020-01-01T01:00:00Z", "to": "2020-01-01T03:00:00Z"}),
+        &json!({"dry_run": true}));
     let told = house.post(&path, &dry).await.expect(200);
     let slots = told["slots"].as_array().unwrap();
-    let actions: Vec<_> =
-        slots.iter().map(|it| (text(&it["action"]), text(&it["reason"]))).collect();
+    let actions: Vec<_> = slots.iter().map(|it| (text(&it["action"]), text(&it["reason"]))).collect();
     assert_eq!(actions, [("skip", "it has run: SUCCESS"), ("run", "it never ran")]);
     assert!(slots[0]["execution_id"].is_string() && slots[1]["execution_id"].is_null());
     assert_eq!((&told["total"], &told["listed"]), (&json!(2), &json!(2)));
@@ -179,11 +172,7 @@ async fn what_cannot_be_meant_is_refused_by_its_field() {
         (json!({"to": "2019-01-01T00:00:00Z"}), "to", "it is not after from"),
         (json!({"to": "2999-01-01T00:00:00Z"}), "to", "is still to come"),
         (json!({"from": "1960-01-01T00:00:00Z"}), "from", "1970-01-01T00:00:00Z or later"),
-        (
-            json!({"from": "2020-01-01T00:10:00Z", "to": "2020-01-01T00:20:00Z"}),
-            "from",
-            "has no slot",
-        ),
+        (json!({"from": "2020-01-01T00:10:00Z", "to": "2020-01-01T00:20:00Z"}), "from", "has no slot"),
         (json!({"cap": 0}), "cap", "1 to 100000"),
         (json!({"cap": 100_001}), "cap", "1 to 100000"),
         (json!({"order": "sideways"}), "order", "newest_first"),

@@ -67,10 +67,7 @@ pub(crate) async fn missed_slots_run_once_each_and_the_cadence_stays(bench: &mut
     assert_eq!(done.state, State::Finished { at: at(63) });
     assert_eq!((done.counts.succeeded, done.counts.done(), done.cursor), (5, 5, None));
     let after = bench.job(job.spec.id).await.unwrap().standing;
-    assert_eq!(
-        (after.next_slot, after.last_slot),
-        (job.standing.next_slot, job.standing.last_slot)
-    );
+    assert_eq!((after.next_slot, after.last_slot), (job.standing.next_slot, job.standing.last_slot));
     assert_eq!(after.tally.fired, job.standing.tally.fired);
     let rows = bench.rows(job.spec.id).await;
     let filled: Vec<_> = rows.iter().filter(|row| row.trigger.backfill() == Some(1)).collect();
@@ -211,15 +208,12 @@ pub(crate) async fn it_is_paused_resumed_and_cancelled_with_what_is_alive_of_it(
     assert_eq!(refused, Err(Error::BackfillIsOver("cancelled")));
     assert_eq!(advance(bench, 66).await.fired, 0);
     let decided = ["created", "paused", "resumed", "cancelled"];
-    assert_eq!(
-        backfill_decisions(bench).await,
-        decided.map(|it| match it {
-            "created" => "backfill.created",
-            "paused" => "backfill.paused",
-            "resumed" => "backfill.resumed",
-            _ => "backfill.cancelled",
-        })
-    );
+    assert_eq!(backfill_decisions(bench).await, decided.map(|it| match it {
+        "created" => "backfill.created",
+        "paused" => "backfill.paused",
+        "resumed" => "backfill.resumed",
+        _ => "backfill.cancelled",
+    }));
     // What never began can be filled in by another.
     ask(bench, job, &missed_slots(), 67).await;
     assert_eq!(run_through(bench, 67).await, [20, 30, 40, 50], "that of 10 s began");
@@ -334,9 +328,7 @@ pub(crate) async fn what_cannot_be_done_is_refused_and_changes_nothing(bench: &B
     before.assert_same(&bench.answers().await);
 }
 
-pub(crate) async fn a_job_has_a_few_unfinished_ones_and_keeps_some_that_are_over(
-    bench: &mut Bench,
-) {
+pub(crate) async fn a_job_has_a_few_unfinished_ones_and_keeps_some_that_are_over(bench: &mut Bench) {
     let job = missed(bench, every("a", 10)).await;
     let id = job.spec.id;
     let thought = Backfill::new(&job, &missed_slots(), at(62)).unwrap();
@@ -369,7 +361,9 @@ pub(crate) async fn decisions_name_the_backfill_and_who_asked(bench: &Bench) {
     let made = bench.on_behalf_of(user).create_backfill(thought, at(62)).await.unwrap();
     run_through(bench, 62).await;
     let events = bench.audit(0, 1_000).await.unwrap();
-    let about = |event: &&chronos_core::audit::AuditEvent| matches!(event.decision, Decision::Backfill { number, .. } if number == made.number);
+    let about = |event: &&chronos_core::audit::AuditEvent| {
+        matches!(event.decision, Decision::Backfill { number, .. } if number == made.number)
+    };
     let by: Vec<_> = events.iter().filter(about).map(|event| (event.job, event.by)).collect();
     assert_eq!(by, [(Some(job), Some(user)), (Some(job), None)]);
     let fired = events.iter().filter(|event| match &event.decision {
