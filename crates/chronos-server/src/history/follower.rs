@@ -84,8 +84,7 @@ impl Follower {
     }
 
     async fn follow(&self, projector: Projector) -> Left {
-        let search = Arc::default();
-        let open = Open { projector: projector.clone(), search, caught_up: false };
+        let open = Open { projector: projector.clone(), search: Arc::default(), caught_up: false };
         self.history.set(State::Open(open.clone()));
         let mut caught_up = false;
         let (mut looked, mut wait, mut look) = (None, RETRY.0, LOOK.0);

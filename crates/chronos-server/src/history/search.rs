@@ -60,8 +60,13 @@ impl History {
 
     /// Reads what is new into the index and makes it durable: a run of the job that does. Says what it did.
     pub(crate) async fn index(&self, context: JobContext) -> Result<String, String> {
-        let open = self.open()?;
+        let open = match self.open() {
+            Ok(open) => open,
+            // The next run may find it.
+            Err(why) => return Ok(why),
+        };
         let indexer = self.indexer(&open).await.map_err(|error| error.to_string())?;
+        // Whoever has the archive made again waits for nobody.
         let stop = || context.is_cancelled() || self.open().is_err();
         let (keep, _) = self.keep();
         let read = match indexer.catch_up(stop).await {
