@@ -86,7 +86,7 @@ impl Keeping {
         }
         if self.history.is_kept() {
             let scheduler = self.local.as_ref().unwrap_or(service).clone();
-            self.history.is_served_by(scheduler.clone());
+            self.history.is_served_by(&scheduler);
             let follower = Follower { history: self.history.clone(), scheduler, closing };
             self.following = Some(tokio::spawn(follower.run()));
         }

@@ -8,7 +8,7 @@ mod state;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use axum::http::StatusCode;
 use chronos_core::Store;
@@ -39,8 +39,8 @@ struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     config: HistoryConfig,
-    /// What runs the jobs about it.
-    scheduler: OnceLock<Arc<SchedulerService>>,
+    /// What runs the jobs about it, which hold on to the history themselves.
+    scheduler: OnceLock<Weak<SchedulerService>>,
     state: Mutex<State>,
     /// Rung when somebody wants the archive to be made again.
     asked: Notify,
@@ -110,14 +110,14 @@ impl History {
     }
 
     /// Says what runs the jobs about it.
-    pub(crate) fn is_served_by(&self, scheduler: Arc<SchedulerService>) {
+    pub(crate) fn is_served_by(&self, scheduler: &Arc<SchedulerService>) {
         // Only the daemon says so, once.
-        let _ = self.0.scheduler.set(scheduler);
+        let _ = self.0.scheduler.set(Arc::downgrade(scheduler));
     }
 
     /// What runs the jobs about it, if there are any.
-    pub(crate) fn scheduler(&self) -> Option<&Arc<SchedulerService>> {
-        self.0.scheduler.get()
+    pub(crate) fn scheduler(&self) -> Option<Arc<SchedulerService>> {
+        self.0.scheduler.get().and_then(Weak::upgrade)
     }
 
     /// What rolls an archive up, from the hours on.
