@@ -934,6 +934,322 @@ export interface paths {
         patch: operations["patch_users_by_id"];
         trace?: never;
     };
+    "/jobs/{id}/backfills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    limit?: number;
+                    cursor?: string;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["BackfillPage"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewBackfill"];
+                };
+            };
+            responses: {
+                /** @description x */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    query?: string;
+                    tz?: string;
+                    limit?: number;
+                    cursor?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SearchPage"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1097,23 +1413,10 @@ export interface components {
             items: components["schemas"]["AuditEvent"][];
             next_cursor?: string | null;
         };
-        /** @description A period's bounds: in universal time, and as the clocks of a zone have them. */
         Bounds: {
-            /**
-             * Format: date-time
-             * @description The first instant after it.
-             */
-            end: string;
-            local_end: string;
-            /** @example 2026-11-15T01:00:00+01:00 */
-            local_start: string;
-            /** Format: date-time */
-            start: string;
-            /**
-             * @description The zone of the local times.
-             * @example Europe/Berlin
-             */
-            timezone: string;
+            start_at?: string | null;
+            end_at?: string | null;
+            max_runs?: number | null;
         };
         /** @description The second with the most slots. */
         BusiestSecond: {
@@ -1638,7 +1941,7 @@ export interface components {
             many: boolean;
         };
         /** @description The figures of a job on a day of universal time. */
-        JobDay: components["schemas"]["Bounds"] & {
+        JobDay: components["schemas"]["PeriodBounds"] & {
             figures: components["schemas"]["HistoryFigures"];
             /**
              * Format: uuid
@@ -2658,7 +2961,7 @@ export interface components {
             runs_per_second: number;
         };
         /** @description A period in a line. */
-        TocHeadline: components["schemas"]["Bounds"] & {
+        TocHeadline: components["schemas"]["PeriodBounds"] & {
             endings: components["schemas"]["EndingCounts"];
             /** @description The most important note. */
             headline?: string | null;
@@ -2694,7 +2997,7 @@ export interface components {
             items: components["schemas"]["TocHeadline"][];
         };
         /** @description What the table of contents says of a period. */
-        TocNode: components["schemas"]["Bounds"] & {
+        TocNode: components["schemas"]["PeriodBounds"] & {
             /** @description Notes, the most important first. */
             bullets: components["schemas"]["TocNote"][];
             /** @description The periods that it was put together from, in order. */
@@ -2842,6 +3145,111 @@ export interface components {
         /** @description The workers that are known. */
         Workers: {
             items: components["schemas"]["WorkerFigures"][];
+        };
+        PeriodBounds: {
+            start: string;
+            end: string;
+            local_start: string;
+            local_end: string;
+            timezone: string;
+        };
+        /** @enum {string} */
+        Order: "oldest_first" | "newest_first";
+        Rate: {
+            at_once?: number | null;
+            per_minute?: number | null;
+        };
+        Terms: {
+            job_id: string;
+            from: string;
+            to: string;
+            order: components["schemas"]["Order"];
+            cap: number;
+            rate: components["schemas"]["Rate"];
+            force: boolean;
+            total: number;
+            beyond_cap: boolean;
+        };
+        NewBackfill: {
+            from: string;
+            to?: string | null;
+            order?: components["schemas"]["Order"] | null;
+            cap?: number | null;
+            rate?: components["schemas"]["Rate"] | null;
+            force?: boolean | null;
+            dry_run?: boolean | null;
+        };
+        Backfill: components["schemas"]["Terms"] & {
+            id: string;
+            number: number;
+            state: string;
+            done: number;
+            under_way: number;
+            succeeded: number;
+            failed: number;
+            cancelled: number;
+            skipped: number;
+            already_run: number;
+            created_by: string;
+            created_at: string;
+            updated_at: string;
+            waits_for?: string | null;
+            error?: string | null;
+            next_slot?: string | null;
+            ended_at?: string | null;
+        };
+        BackfillSlot: {
+            scheduled_for: string;
+            action: string;
+            reason: string;
+            execution_id?: string | null;
+        };
+        BackfillPreview: components["schemas"]["Terms"] & {
+            slots: components["schemas"]["BackfillSlot"][];
+            listed: number;
+        };
+        BackfillPage: {
+            items: components["schemas"]["Backfill"][];
+            next_cursor?: string | null;
+        };
+        TextFragment: {
+            text: string;
+            marked: boolean;
+        };
+        SearchHit: {
+            kind: string;
+            at: string;
+            local_at: string;
+            type: string;
+            score: number;
+            name: components["schemas"]["TextFragment"][];
+            text: components["schemas"]["TextFragment"][];
+            output: components["schemas"]["TextFragment"][];
+            owner?: string | null;
+            job_id?: string | null;
+            execution_id?: string | null;
+            toc_id?: string | null;
+            status?: string | null;
+            reason?: string | null;
+            worker_id?: string | null;
+            response_code?: number | null;
+            duration_ms?: number | null;
+        };
+        SearchFacet: {
+            from: string;
+            local_from: string;
+            count: number;
+        };
+        SearchTally: {
+            total: number;
+            exact: boolean;
+            grain: string;
+            facets: components["schemas"]["SearchFacet"][];
+        };
+        SearchPage: {
+            items: components["schemas"]["SearchHit"][];
+            next_cursor?: string | null;
+            tally?: components["schemas"]["SearchTally"] | null;
         };
     };
     responses: never;

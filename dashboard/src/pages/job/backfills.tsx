@@ -53,8 +53,11 @@ export function Backfills({ job }: { job: Job }) {
 
 const TONES: Record<string, Tone> = { running: "busy", paused: "warn", finished: "good" };
 const WAITS: Record<string, string> = {
+  rate: "keeps to its pace",
+  quiet_hours: "waits for the end of quiet hours",
   job_paused: "the job is paused",
-  room: "waits for room",
+  own_runs: "waits for its own runs",
+  job_busy: "waits for the job's other runs",
 };
 
 function Row({ it, job, mayWrite }: { it: Backfill; job: Job; mayWrite: boolean }) {
