@@ -129,7 +129,7 @@ async fn what_is_shown_says_what_it_is_and_marks_what_was_looked_for() {
         ("connection reset by peer", vec!["reset".into()])
     );
     assert_eq!(marked(output), ["drained"]);
-    let execution = store.execution(record.execution.unwrap()).await.unwrap().unwrap();
+    let execution = store.execution(record.execution.unwrap()).await.unwrap();
     assert_eq!(execution.finished_at(), Some(record.at));
 }
 
