@@ -3,12 +3,14 @@
 
 mod cluster;
 mod core;
+mod dashboard;
 mod disk;
 mod fleet;
 mod live;
 mod peer;
 mod process;
 mod report;
+mod search;
 mod store;
 mod toc;
 mod web;
@@ -25,7 +27,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 19] = [
+const SCENARIOS: [&str; 26] = [
     "core",
     "store",
     "registration",
@@ -36,8 +38,13 @@ const SCENARIOS: [&str; 19] = [
     "history",
     "history-projector",
     "history-rollup",
+    "history-search",
+    "backlog",
+    "messages",
     "requests",
     "api",
+    "streams",
+    "dashboard",
     "cluster",
     "cluster-peers",
     "cluster-latency",
@@ -45,6 +52,8 @@ const SCENARIOS: [&str; 19] = [
     "cluster-snapshot",
     "cluster-history",
     "cluster-schedules",
+    "cluster-backlog",
+    "cluster-messages",
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -73,8 +82,13 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "history" => runtime()?.block_on(disk::history()),
         "history-projector" => runtime()?.block_on(toc::projector()),
         "history-rollup" => runtime()?.block_on(toc::rollup()),
+        "history-search" => search::measure(),
+        "backlog" => runtime()?.block_on(disk::backlog()),
+        "messages" => runtime()?.block_on(disk::messages()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
+        "streams" => runtime()?.block_on(web::streams()),
+        "dashboard" => dashboard::measure(),
         "cluster" => runtime()?.block_on(cluster::measure()),
         "cluster-peers" => runtime()?.block_on(cluster::peers()),
         "cluster-latency" => runtime()?.block_on(cluster::latency()),
@@ -82,6 +96,8 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "cluster-snapshot" => runtime()?.block_on(cluster::snapshot()),
         "cluster-history" => runtime()?.block_on(cluster::history()),
         "cluster-schedules" => runtime()?.block_on(cluster::schedules()),
+        "cluster-backlog" => runtime()?.block_on(cluster::backlog()),
+        "cluster-messages" => runtime()?.block_on(cluster::messages()),
         other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }
 }

@@ -1,8 +1,10 @@
 //! The store on disk: a real fjall in a directory of its own, every step synced.
 
 mod bare;
+mod catch_up;
 mod history;
 mod listing;
+mod messages;
 mod million;
 mod seam;
 mod throughput;
@@ -16,7 +18,9 @@ use chronos_store::kv::fjall::FjallKv;
 use chronos_store::{DataDir, EmbeddedStore, Engine, Retention, StoreUrl, Tuning};
 use tempfile::TempDir;
 
+pub(crate) use catch_up::{catch_up, measure as backlog, policies};
 pub(crate) use history::measure as history;
+pub(crate) use messages::{measure as messages, saying};
 pub(crate) use million::{load as million_load, measure as million, run as million_run};
 pub(crate) use throughput::measure as throughput;
 

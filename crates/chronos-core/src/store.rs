@@ -22,6 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::audit::{AuditEvent, Reconciliation};
+use crate::backfill::Backfills;
 use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
 use crate::notice::Occasions;
@@ -45,7 +46,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// A durable memory for jobs and executions.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Backfills {
     /// Adds a job at its first slot.
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job>;
 
@@ -302,6 +303,8 @@ pub enum Wake {
     Cancel,
     /// A message event can be read that could not before: deliver.
     Message,
+    /// A backfill was made or goes on, or one of its runs is over: advance.
+    Backfill,
 }
 
 /// When a lease is given and how long it holds.

@@ -113,7 +113,7 @@ pub use chronos_core::{
 pub use chronos_store::{EmbeddedStore, Retention};
 pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
 pub use compaction::{CompactionJobConfig, create_compaction_job, run_compaction};
-pub use events::{Events, Follower};
+pub use events::{Events, Follower, SharedEvent, SharedPage};
 pub use handler::{Handler, IntoHandler, JobContext, JobError, JobResult, JobReturn};
 pub use service::{
     JitterConfig, JobRegistry, JobStatus, NewJob, OverlapGuard, RunGuard, SchedulerConfig,

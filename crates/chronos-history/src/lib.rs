@@ -33,6 +33,7 @@ mod node;
 mod period;
 mod projector;
 mod rollup;
+pub mod search;
 mod summary;
 
 pub use archive::{Archive, ArchiveError, Cursor, Shelf};

@@ -165,7 +165,7 @@ fn card_of(spec: &JobSpec) -> Card {
 }
 
 /// Tells a decision from others at its place.
-fn anchor_of(event: &AuditEvent) -> u64 {
+pub(crate) fn anchor_of(event: &AuditEvent) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(&event.sequence.to_be_bytes());
     hasher.write(&event.at.as_micros().to_be_bytes());

@@ -2,6 +2,7 @@
 //! in a script.
 
 pub mod auth;
+mod backfills;
 pub mod cli;
 mod clock;
 pub mod config;

@@ -17,6 +17,8 @@ const LOCK: &str = "lock";
 const MARKER: &str = "history";
 const DRAFT: &str = "history.new";
 const ENGINE: &str = "engine";
+/// The search index, which looks after itself.
+const SEARCH: &str = "search";
 const FIRST_LINE: &str = "chronos history, format ";
 
 /// A directory that this process alone uses, until it is dropped.
@@ -82,7 +84,9 @@ impl Directory {
         unless_absent(fs::remove_file(&marker)).map_err(ArchiveError::io("remove", &marker))?;
         let synced = File::open(&self.path).and_then(|directory| directory.sync_all());
         synced.map_err(ArchiveError::io("sync", &self.path))?;
-        unless_absent(fs::remove_dir_all(&engine)).map_err(ArchiveError::io("remove", &engine))?;
+        for made in [engine, self.path.join(SEARCH)] {
+            unless_absent(fs::remove_dir_all(&made)).map_err(ArchiveError::io("remove", &made))?;
+        }
         let draft = self.path.join(DRAFT);
         let write = || {
             let mut file = private().create(true).truncate(true).open(&draft)?;
@@ -140,7 +144,7 @@ fn refuse_strangers(path: &Path) -> Result<(), ArchiveError> {
     let entries = fs::read_dir(path).map_err(ArchiveError::io("read", path))?;
     for entry in entries {
         let name = entry.map_err(ArchiveError::io("read", path))?.file_name();
-        if ![LOCK, MARKER, DRAFT, ENGINE].iter().any(|ours| name == *ours) {
+        if ![LOCK, MARKER, DRAFT, ENGINE, SEARCH].iter().any(|ours| name == *ours) {
             let found = name.to_string_lossy().into_owned();
             return Err(ArchiveError::Stranger { path: path.into(), found });
         }

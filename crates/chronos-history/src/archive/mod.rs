@@ -6,6 +6,7 @@
 
 mod directory;
 mod error;
+mod fresh;
 mod key;
 mod project;
 mod prune;
@@ -24,6 +25,7 @@ use serde::de::DeserializeOwned;
 
 use directory::{Directory, patiently};
 pub use error::ArchiveError;
+pub(crate) use fresh::Fresh;
 use key::Key;
 pub use key::Shelf;
 pub use project::Cursor;

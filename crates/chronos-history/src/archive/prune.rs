@@ -106,24 +106,31 @@ impl Archive {
                 batch.delete(Key::Facts(*period, job));
                 if batch.len() >= CHUNK {
                     // Their owners are no longer known once they are gone, so their nodes go first.
-                    delete_nodes(&mut batch, &owners, *period);
+                    delete_nodes(&mut batch, &owners, *period)?;
                     batch.commit()?;
                     batch = self.batch();
                 }
             }
-            delete_nodes(&mut batch, &owners, *period);
+            delete_nodes(&mut batch, &owners, *period)?;
             // Last of all: whoever is interrupted finds the period again by it.
             batch.delete(Key::Node(Shelf::Everyone, *period));
+            batch.freshen(Shelf::Everyone, *period, None)?;
             batch.commit()?;
         }
         self.batch().commit_durably()
     }
 }
 
-fn delete_nodes(batch: &mut super::Batch<'_>, owners: &BTreeSet<Box<str>>, period: Period) {
+fn delete_nodes(
+    batch: &mut super::Batch<'_>,
+    owners: &BTreeSet<Box<str>>,
+    period: Period,
+) -> Result<()> {
     for owner in owners {
         batch.delete(Key::Node(Shelf::Owner(owner), period));
+        batch.freshen(Shelf::Owner(owner), period, None)?;
     }
+    Ok(())
 }
 
 fn are_siblings(one: Period, other: Period) -> bool {

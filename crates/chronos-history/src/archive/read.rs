@@ -7,7 +7,7 @@ use std::ops::{Bound, RangeInclusive};
 use chronos_core::JobId;
 use siphasher::sip::SipHasher13;
 
-use super::key::{marked_in, marks_of, nodes_of, told_in};
+use super::key::{all_fresh, marked_in, marks_of, nodes_of, told_in};
 use super::{Archive, Cursor, Key, Result, Shelf};
 use crate::digest::Card;
 use crate::facts::JobFacts;
@@ -119,11 +119,11 @@ impl Archive {
 
     /// A number that two archives share if they say the same.
     pub fn fingerprint(&self) -> Result<u64> {
-        // Not how far the journal was read, nor what is left to do.
+        // Not how far the journal was read, nor what is left to do, for us or for the search index.
         let from = Key::Card(JobId::from_bytes([0; 16])).encode();
         let marks = marks_of(Level::Hour)[..1].to_vec();
         let mut hasher = SipHasher13::new();
-        for entry in self.inner.keyspace.range(from..) {
+        for entry in self.inner.keyspace.range(from..all_fresh().to_vec()) {
             let (key, value) = entry.into_inner().map_err(|error| self.failed(error))?;
             if key.starts_with(&marks) {
                 continue;

@@ -127,6 +127,7 @@ impl Archive {
         for (owner, node) in nodes {
             let shelf = owner.as_deref().map_or(Shelf::Everyone, Shelf::Owner);
             batch.put(Key::Node(shelf, period), node)?;
+            batch.freshen(shelf, period, Some(node))?;
         }
         let newest = nodes.iter().map(|(_, node)| node.version).max();
         if let (Some(parent), Some(newest)) = (period.parent(), newest) {

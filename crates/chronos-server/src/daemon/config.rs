@@ -124,9 +124,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 1_024,
+            connections: 4_096,
             requests_per_connection: 128,
-            watchers: 512,
+            watchers: 2_048,
             watchers_per_account: 64,
             header_bytes: 16 * 1024,
             body_bytes: 4 * 1024 * 1024,

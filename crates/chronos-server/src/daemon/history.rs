@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use chronos_engine::{SchedulerConfig, SchedulerService};
 use chronos_history::{
-    Extractive, KeepRecords, ROLLUP_DAY_JOB, create_prune_job, create_rollup_jobs,
-    create_toc_prune_job,
+    Extractive, KeepRecords, ROLLUP_DAY_JOB, create_index_commit_job, create_prune_job,
+    create_rollup_jobs, create_toc_prune_job,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -120,6 +120,12 @@ async fn register(
     let (rollup, prune) = (config.rollup.clone(), config.prune.clone());
     create_rollup_jobs(scheduler, archives.clone(), summarizer, rollup).await?;
     create_toc_prune_job(scheduler, archives, config.keep_levels, prune).await?;
+    let indexed = history.clone();
+    let commit = move |context| {
+        let history = indexed.clone();
+        async move { history.index(context).await }
+    };
+    create_index_commit_job(scheduler, commit, config.index_commit.clone()).await?;
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use chronos_engine::SchedulerService;
 use chronos_history::{Card, Figures, Period};
 use tonic::{Code, Request, Response, Status};
 
-use super::convert::history as convert;
 use super::convert::time::instant;
+use super::convert::{history as convert, search};
 use super::refusal::{Refusal, status};
 use super::scheduler::caller;
 use crate::auth::{Caller, LOCAL};
@@ -19,7 +19,7 @@ use crate::problem::Problem;
 use crate::proto::history_server::History as Contract;
 use crate::proto::{
     GetHistoryStandingRequest, GetJobHistoryRequest, GetTocNodeRequest, HistoryStanding,
-    JobHistory, RebuildHistoryRequest, TocNode,
+    JobHistory, RebuildHistoryRequest, SearchHistoryRequest, SearchHistoryResponse, TocNode,
 };
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -114,6 +114,16 @@ impl Contract for HistoryService {
         }))
     }
 
+    async fn search_history(
+        &self,
+        request: Request<SearchHistoryRequest>,
+    ) -> Answer<SearchHistoryResponse> {
+        let caller = caller(&request)?;
+        let sought = search::asked(request.into_inner())?;
+        let found = self.history.search(&caller, sought).await.map_err(refused)?;
+        Ok(Response::new(search::page(found)))
+    }
+
     async fn rebuild_history(&self, _: Request<RebuildHistoryRequest>) -> Answer<HistoryStanding> {
         self.history.rebuild().map_err(Status::failed_precondition)?;
         let standing = self.history.standing().await.map_err(refused)?;
@@ -132,6 +142,7 @@ impl Contract for HistoryService {
 /// The same refusal in the words of gRPC.
 fn refused(problem: Problem) -> Status {
     let code = match problem.status() {
+        StatusCode::BAD_REQUEST => Code::InvalidArgument,
         StatusCode::NOT_FOUND => Code::NotFound,
         StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
         _ => Code::Internal,

@@ -1,5 +1,6 @@
 //! The gRPC service: each method reads the request, calls a verb and maps the answer.
 
+mod backfills;
 mod backup;
 mod changes;
 mod convert;

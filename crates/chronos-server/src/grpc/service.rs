@@ -1,5 +1,6 @@
 //! The methods of the contract.
 
+use chronos_core::backfill::Switch;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::{JobId, JobSpec, TraceId};
@@ -18,11 +19,13 @@ use crate::loops::{self, Asker};
 use crate::proto::scheduler_server::Scheduler as Contract;
 use crate::proto::watch_executions_request::Of;
 use crate::proto::{
-    BackupChunk, BackupRequest, CancelExecutionRequest, CreateJobRequest, DeleteJobRequest,
-    DeleteJobResponse, Execution, GetExecutionRequest, GetJobRequest, GetSchedulerStatusRequest,
-    GetSchedulerStatusResponse, Job, ListExecutionsRequest, ListExecutionsResponse,
-    ListJobsRequest, ListJobsResponse, MessageEvent, PauseJobRequest, ResumeJobRequest,
-    RunJobRequest, StreamEventsRequest, UpdateJobRequest, WatchExecutionsRequest,
+    Backfill, BackupChunk, BackupRequest, CancelBackfillRequest, CancelExecutionRequest,
+    CreateBackfillRequest, CreateJobRequest, DeleteJobRequest, DeleteJobResponse, Execution,
+    GetBackfillRequest, GetExecutionRequest, GetJobRequest, GetSchedulerStatusRequest,
+    GetSchedulerStatusResponse, Job, ListBackfillsRequest, ListBackfillsResponse,
+    ListExecutionsRequest, ListExecutionsResponse, ListJobsRequest, ListJobsResponse, MessageEvent,
+    PauseBackfillRequest, PauseJobRequest, PreviewBackfillResponse, ResumeBackfillRequest,
+    ResumeJobRequest, RunJobRequest, StreamEventsRequest, UpdateJobRequest, WatchExecutionsRequest,
 };
 use crate::secrets;
 
@@ -207,6 +210,47 @@ impl Contract for Scheduler {
         let revoked = self.auth.clone().until_revoked(caller);
         let events = events::stream(reader, place, self.closing.clone());
         Ok(Response::new(watch::until(events, revoked).boxed()))
+    }
+
+    async fn create_backfill(&self, request: Request<CreateBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.make_backfill(&caller, request.into_inner()).await
+    }
+
+    async fn preview_backfill(
+        &self,
+        request: Request<CreateBackfillRequest>,
+    ) -> Answer<PreviewBackfillResponse> {
+        let caller = caller(&request)?;
+        self.try_backfill(&caller, request.into_inner()).await
+    }
+
+    async fn list_backfills(
+        &self,
+        request: Request<ListBackfillsRequest>,
+    ) -> Answer<ListBackfillsResponse> {
+        let caller = caller(&request)?;
+        self.backfills(&caller, request.into_inner()).await
+    }
+
+    async fn get_backfill(&self, request: Request<GetBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.backfill(&caller, &request.into_inner().id).await
+    }
+
+    async fn pause_backfill(&self, request: Request<PauseBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.switch_backfill(&caller, &request.into_inner().id, Switch::Pause).await
+    }
+
+    async fn resume_backfill(&self, request: Request<ResumeBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.switch_backfill(&caller, &request.into_inner().id, Switch::Resume).await
+    }
+
+    async fn cancel_backfill(&self, request: Request<CancelBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.switch_backfill(&caller, &request.into_inner().id, Switch::Cancel).await
     }
 
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;

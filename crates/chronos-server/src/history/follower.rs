@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_engine::SchedulerService;
-use chronos_history::{Archive, ArchiveError, ProjectError, Projector, ROLLUP_DAY_JOB};
+use chronos_history::{
+    Archive, ArchiveError, INDEX_COMMIT_JOB, ProjectError, Projector, ROLLUP_DAY_JOB,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -82,7 +84,7 @@ impl Follower {
     }
 
     async fn follow(&self, projector: Projector) -> Left {
-        let open = Open { projector: projector.clone(), caught_up: false };
+        let open = Open { projector: projector.clone(), search: Arc::default(), caught_up: false };
         self.history.set(State::Open(open.clone()));
         let mut caught_up = false;
         let (mut looked, mut wait, mut look) = (None, RETRY.0, LOOK.0);
@@ -108,6 +110,7 @@ impl Follower {
                 caught_up = true;
                 let open = Open { caught_up, ..open.clone() };
                 self.history.set(State::Open(open));
+                self.index().await;
             }
             let now = self.history.0.clock.now();
             if looked.is_none_or(|looked| now.since(looked) >= RIPE) {
@@ -135,6 +138,17 @@ impl Follower {
             warn!(%error, "What is ripe could not be rolled up; the next run will");
         }
         Ok(())
+    }
+
+    /// Has what was missed while nobody was there indexed at once, rather than with the next run by the clock.
+    async fn index(&self) {
+        let registry = self.scheduler.registry();
+        if registry.is_paused(INDEX_COMMIT_JOB) || registry.is_running(INDEX_COMMIT_JOB) {
+            return;
+        }
+        if let Err(error) = self.scheduler.run_job(INDEX_COMMIT_JOB).await {
+            warn!(%error, "What is new could not be indexed; the next run will");
+        }
     }
 
     async fn wait(&self, how_long: Duration) -> Option<Left> {

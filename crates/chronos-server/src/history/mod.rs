@@ -3,6 +3,7 @@
 mod config;
 mod days;
 mod follower;
+mod search;
 mod state;
 
 use std::fmt;
@@ -12,15 +13,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use axum::http::StatusCode;
 use chronos_core::Store;
 use chronos_engine::{Clock, SchedulerService};
+use chronos_history::search::Indexer;
 use chronos_history::{
     Archive, ArchiveError, Archives, Extractive, KeepLevels, KeepRecords, Level, Projector,
     RollupJob, Shelf,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OnceCell};
 
 pub use config::HistoryConfig;
 pub(crate) use days::days;
 pub(crate) use follower::Follower;
+pub(crate) use search::Sought;
 pub(crate) use state::Standing;
 
 use crate::auth::Caller;
@@ -63,6 +66,8 @@ enum State {
 #[derive(Clone)]
 struct Open {
     projector: Projector,
+    /// The search index beside it, once it was wanted.
+    search: Arc<OnceCell<Indexer>>,
     /// Whether it has caught up once with what there was when it was opened.
     caught_up: bool,
 }

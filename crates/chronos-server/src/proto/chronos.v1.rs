@@ -203,6 +203,10 @@ pub struct JobSpec {
     /// Who is told about its runs, and of what; whom the daemon tells about all jobs when absent.
     #[prost(message, optional, tag = "15")]
     pub notify: ::core::option::Option<Notify>,
+    /// Slots that were missed longer ago than this are not caught up, whatever the policy; none is too old when
+    /// absent.
+    #[prost(message, optional, tag = "16")]
+    pub catch_up_window: ::core::option::Option<::prost_types::Duration>,
 }
 /// Who is told about a job's runs, and of what.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -496,7 +500,7 @@ pub struct Execution {
     /// Why it was skipped, cancelled or asked to stop.
     #[prost(string, tag = "6")]
     pub reason: ::prost::alloc::string::String,
-    /// schedule, catch_up or manual; notice where it is no run of the job, but tells about one.
+    /// schedule, catch_up, manual or backfill; notice where it is no run of the job, but tells about one.
     #[prost(string, tag = "7")]
     pub trigger: ::prost::alloc::string::String,
     #[prost(uint32, tag = "8")]
@@ -540,6 +544,166 @@ pub struct Execution {
     /// What was written about the pause that it was skipped in.
     #[prost(string, tag = "24")]
     pub note: ::prost::alloc::string::String,
+    /// The backfill that asked for it, if one did.
+    #[prost(string, tag = "25")]
+    pub backfill_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateBackfillRequest {
+    /// The job's name or id.
+    #[prost(string, tag = "1")]
+    pub job: ::prost::alloc::string::String,
+    /// Slots from here on.
+    #[prost(message, optional, tag = "2")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    /// And before here; as far as the schedule has come, if left out.
+    #[prost(message, optional, tag = "3")]
+    pub to: ::core::option::Option<::prost_types::Timestamp>,
+    /// Those that are past most recently come first.
+    #[prost(bool, tag = "4")]
+    pub newest_first: bool,
+    /// It goes through no more slots than this, in its order; 1,000 if left out, 100,000 at most.
+    #[prost(uint32, tag = "5")]
+    pub cap: u32,
+    /// Slots under way at once; 1 if left out, 100 at most.
+    #[prost(uint32, tag = "6")]
+    pub at_once: u32,
+    /// Slots that begin in a minute, evenly spread; as they come, if left out.
+    #[prost(uint32, tag = "7")]
+    pub per_minute: u32,
+    /// Slots that have run run again.
+    #[prost(bool, tag = "8")]
+    pub force: bool,
+}
+/// A range of past slots that fires after all, and how far that has come.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Backfill {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub job_id: ::prost::alloc::string::String,
+    /// Which of the job's backfills it is, from 1.
+    #[prost(uint64, tag = "3")]
+    pub number: u64,
+    #[prost(message, optional, tag = "4")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "5")]
+    pub to: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(bool, tag = "6")]
+    pub newest_first: bool,
+    #[prost(uint32, tag = "7")]
+    pub cap: u32,
+    #[prost(uint32, tag = "8")]
+    pub at_once: u32,
+    /// 0 for as they come.
+    #[prost(uint32, tag = "9")]
+    pub per_minute: u32,
+    #[prost(bool, tag = "10")]
+    pub force: bool,
+    /// running, paused, finished or cancelled.
+    #[prost(string, tag = "11")]
+    pub state: ::prost::alloc::string::String,
+    /// What its next slot waits for now: rate, quiet_hours, job_paused, own_runs or job_busy.
+    #[prost(string, tag = "12")]
+    pub waits_for: ::prost::alloc::string::String,
+    /// Slots that it goes through.
+    #[prost(uint64, tag = "13")]
+    pub total: u64,
+    /// Whether the range has more slots than cap.
+    #[prost(bool, tag = "14")]
+    pub beyond_cap: bool,
+    /// Slots of which nothing more is to come.
+    #[prost(uint64, tag = "15")]
+    pub done: u64,
+    #[prost(uint64, tag = "16")]
+    pub under_way: u64,
+    #[prost(uint64, tag = "17")]
+    pub succeeded: u64,
+    #[prost(uint64, tag = "18")]
+    pub failed: u64,
+    #[prost(uint64, tag = "19")]
+    pub cancelled: u64,
+    /// Slots in which the job found nothing to do.
+    #[prost(uint64, tag = "20")]
+    pub skipped: u64,
+    /// Slots that had run, and were passed over.
+    #[prost(uint64, tag = "21")]
+    pub already_run: u64,
+    /// Why the run failed that failed last.
+    #[prost(string, tag = "22")]
+    pub error: ::prost::alloc::string::String,
+    /// The slot that it comes to next.
+    #[prost(message, optional, tag = "23")]
+    pub next_slot: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "24")]
+    pub created_at: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "25")]
+    pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "26")]
+    pub ended_at: ::core::option::Option<::prost_types::Timestamp>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PreviewBackfillResponse {
+    /// The backfill as it would begin; it has no id.
+    #[prost(message, optional, tag = "1")]
+    pub backfill: ::core::option::Option<Backfill>,
+    /// The slots in its order; at most 1,000.
+    #[prost(message, repeated, tag = "2")]
+    pub slots: ::prost::alloc::vec::Vec<BackfillSlot>,
+}
+/// What would become of a slot.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BackfillSlot {
+    #[prost(message, optional, tag = "1")]
+    pub scheduled_for: ::core::option::Option<::prost_types::Timestamp>,
+    /// run, redo, or skip where it has run.
+    #[prost(string, tag = "2")]
+    pub action: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub reason: ::prost::alloc::string::String,
+    /// What it has run as, or else was skipped as.
+    #[prost(string, tag = "4")]
+    pub execution_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListBackfillsRequest {
+    /// The job's name or id.
+    #[prost(string, tag = "1")]
+    pub job: ::prost::alloc::string::String,
+    /// At most 1,000; 0 for the usual 100.
+    #[prost(uint32, tag = "2")]
+    pub limit: u32,
+    /// next_cursor of the page before; empty for the first.
+    #[prost(string, tag = "3")]
+    pub cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListBackfillsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub backfills: ::prost::alloc::vec::Vec<Backfill>,
+    /// Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PauseBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResumeBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CancelBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StreamEventsRequest {
@@ -818,6 +982,108 @@ pub struct HistoryStanding {
     /// Bytes on disk.
     #[prost(uint64, tag = "6")]
     pub bytes: u64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchHistoryRequest {
+    /// What to look for, such as: job:invoice status:failed "connection reset" after:2026-11-01. Everything if empty.
+    #[prost(string, tag = "1")]
+    pub query: ::prost::alloc::string::String,
+    /// The IANA zone of days and times in the query, and of the parts of the tally; UTC if empty.
+    #[prost(string, tag = "2")]
+    pub timezone: ::prost::alloc::string::String,
+    /// From 1 to 100; 20 if zero.
+    #[prost(uint32, tag = "3")]
+    pub limit: u32,
+    /// next_cursor of the page before.
+    #[prost(string, tag = "4")]
+    pub cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchHistoryResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub hits: ::prost::alloc::vec::Vec<SearchHit>,
+    /// Leads to the next page; empty on the last.
+    #[prost(string, tag = "2")]
+    pub next_cursor: ::prost::alloc::string::String,
+    /// How many there are, and when they happened; with the first page alone.
+    #[prost(message, optional, tag = "3")]
+    pub tally: ::core::option::Option<SearchTally>,
+}
+/// Something that was found. What is not known of it is left out.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchHit {
+    /// execution, audit, message or toc
+    #[prost(string, tag = "1")]
+    pub kind: ::prost::alloc::string::String,
+    /// When it happened; of a period, when it began.
+    #[prost(message, optional, tag = "2")]
+    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    /// Its type, such as execution.failed.
+    #[prost(string, tag = "3")]
+    pub r#type: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub owner: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub job_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "6")]
+    pub execution_id: ::prost::alloc::string::String,
+    /// The period, of a node of the table of contents.
+    #[prost(string, tag = "7")]
+    pub toc_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "8")]
+    pub status: ::prost::alloc::string::String,
+    /// Why it was skipped or cancelled.
+    #[prost(string, tag = "9")]
+    pub reason: ::prost::alloc::string::String,
+    /// The node that ran it, or that it is about.
+    #[prost(string, tag = "10")]
+    pub worker_id: ::prost::alloc::string::String,
+    #[prost(uint32, optional, tag = "11")]
+    pub response_code: ::core::option::Option<u32>,
+    #[prost(message, optional, tag = "12")]
+    pub duration: ::core::option::Option<::prost_types::Duration>,
+    /// How well it fits; zero where no word was asked for.
+    #[prost(float, tag = "13")]
+    pub score: f32,
+    /// What the job was called when this was read; of a period, its title.
+    #[prost(message, repeated, tag = "14")]
+    pub name: ::prost::alloc::vec::Vec<TextFragment>,
+    /// The part of what was said about it.
+    #[prost(message, repeated, tag = "15")]
+    pub text: ::prost::alloc::vec::Vec<TextFragment>,
+    /// The part of its log or of what its target answered, if something that was looked for is there.
+    #[prost(message, repeated, tag = "16")]
+    pub output: ::prost::alloc::vec::Vec<TextFragment>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TextFragment {
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+    /// Whether it was looked for.
+    #[prost(bool, tag = "2")]
+    pub marked: bool,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchTally {
+    #[prost(uint64, tag = "1")]
+    pub total: u64,
+    /// Whether all were counted; of very many some are, for all.
+    #[prost(bool, tag = "2")]
+    pub exact: bool,
+    /// How long the parts of time are: hour, day or month.
+    #[prost(string, tag = "3")]
+    pub grain: ::prost::alloc::string::String,
+    /// The parts in which there are any, in order.
+    #[prost(message, repeated, tag = "4")]
+    pub facets: ::prost::alloc::vec::Vec<SearchFacet>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchFacet {
+    /// When it begins.
+    #[prost(message, optional, tag = "1")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(uint64, tag = "2")]
+    pub count: u64,
 }
 /// Generated client implementations.
 pub mod scheduler_client {
@@ -1240,6 +1506,166 @@ pub mod scheduler_client {
                 .insert(GrpcMethod::new("chronos.v1.Scheduler", "StreamEvents"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// Has past slots of a job fire after all, one after the other and at a pace; those that have run are passed over
+        /// unless force is set. INVALID_ARGUMENT names the field, RESOURCE_EXHAUSTED when the job has too many unfinished
+        /// ones.
+        pub async fn create_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/CreateBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "CreateBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// What a backfill would do with each of its slots. Nothing is made.
+        pub async fn preview_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateBackfillRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PreviewBackfillResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/PreviewBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "PreviewBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// A job's backfills, newest first, a page at a time.
+        pub async fn list_backfills(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListBackfillsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListBackfillsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/ListBackfills",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "ListBackfills"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn get_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/GetBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "GetBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Nothing more of it begins; what is under way goes on. FAILED_PRECONDITION when it is over, as for the others.
+        pub async fn pause_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PauseBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/PauseBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "PauseBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn resume_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ResumeBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/ResumeBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "ResumeBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// What waits of it is cancelled, what runs is asked to stop.
+        pub async fn cancel_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CancelBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/CancelBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "CancelBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
         /// A consistent copy of the store, taken while it goes on.
         pub async fn backup(
             &mut self,
@@ -1383,6 +1809,47 @@ pub mod scheduler_server {
             tonic::Response<Self::StreamEventsStream>,
             tonic::Status,
         >;
+        /// Has past slots of a job fire after all, one after the other and at a pace; those that have run are passed over
+        /// unless force is set. INVALID_ARGUMENT names the field, RESOURCE_EXHAUSTED when the job has too many unfinished
+        /// ones.
+        async fn create_backfill(
+            &self,
+            request: tonic::Request<super::CreateBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// What a backfill would do with each of its slots. Nothing is made.
+        async fn preview_backfill(
+            &self,
+            request: tonic::Request<super::CreateBackfillRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PreviewBackfillResponse>,
+            tonic::Status,
+        >;
+        /// A job's backfills, newest first, a page at a time.
+        async fn list_backfills(
+            &self,
+            request: tonic::Request<super::ListBackfillsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListBackfillsResponse>,
+            tonic::Status,
+        >;
+        async fn get_backfill(
+            &self,
+            request: tonic::Request<super::GetBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// Nothing more of it begins; what is under way goes on. FAILED_PRECONDITION when it is over, as for the others.
+        async fn pause_backfill(
+            &self,
+            request: tonic::Request<super::PauseBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        async fn resume_backfill(
+            &self,
+            request: tonic::Request<super::ResumeBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// What waits of it is cancelled, what runs is asked to stop.
+        async fn cancel_backfill(
+            &self,
+            request: tonic::Request<super::CancelBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
         /// Server streaming response type for the Backup method.
         type BackupStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::BackupChunk, tonic::Status>,
@@ -2102,6 +2569,321 @@ pub mod scheduler_server {
                     };
                     Box::pin(fut)
                 }
+                "/chronos.v1.Scheduler/CreateBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct CreateBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CreateBackfillRequest>
+                    for CreateBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CreateBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::create_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CreateBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/PreviewBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct PreviewBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CreateBackfillRequest>
+                    for PreviewBackfillSvc<T> {
+                        type Response = super::PreviewBackfillResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CreateBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::preview_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = PreviewBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/ListBackfills" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListBackfillsSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::ListBackfillsRequest>
+                    for ListBackfillsSvc<T> {
+                        type Response = super::ListBackfillsResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListBackfillsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::list_backfills(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListBackfillsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/GetBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::GetBackfillRequest>
+                    for GetBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::get_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/PauseBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct PauseBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::PauseBackfillRequest>
+                    for PauseBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::PauseBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::pause_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = PauseBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/ResumeBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct ResumeBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::ResumeBackfillRequest>
+                    for ResumeBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ResumeBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::resume_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ResumeBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/CancelBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct CancelBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CancelBackfillRequest>
+                    for CancelBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CancelBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::cancel_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CancelBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/chronos.v1.Scheduler/Backup" => {
                     #[allow(non_camel_case_types)]
                     struct BackupSvc<T: Scheduler>(pub Arc<T>);
@@ -2325,6 +3107,31 @@ pub mod history_client {
                 .insert(GrpcMethod::new("chronos.v1.History", "GetJobHistory"));
             self.inner.unary(req, path, codec).await
         }
+        /// A page of what is found by its words, the best and newest first.
+        pub async fn search_history(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SearchHistoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchHistoryResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.History/SearchHistory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.History", "SearchHistory"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Has the history of the node that is asked made again from the store; for admins.
         pub async fn rebuild_history(
             &mut self,
@@ -2400,6 +3207,14 @@ pub mod history_server {
             &self,
             request: tonic::Request<super::GetJobHistoryRequest>,
         ) -> std::result::Result<tonic::Response<super::JobHistory>, tonic::Status>;
+        /// A page of what is found by its words, the best and newest first.
+        async fn search_history(
+            &self,
+            request: tonic::Request<super::SearchHistoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchHistoryResponse>,
+            tonic::Status,
+        >;
         /// Has the history of the node that is asked made again from the store; for admins.
         async fn rebuild_history(
             &self,
@@ -2564,6 +3379,51 @@ pub mod history_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetJobHistorySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.History/SearchHistory" => {
+                    #[allow(non_camel_case_types)]
+                    struct SearchHistorySvc<T: History>(pub Arc<T>);
+                    impl<
+                        T: History,
+                    > tonic::server::UnaryService<super::SearchHistoryRequest>
+                    for SearchHistorySvc<T> {
+                        type Response = super::SearchHistoryResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SearchHistoryRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as History>::search_history(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SearchHistorySvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

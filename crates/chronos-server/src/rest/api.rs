@@ -12,7 +12,9 @@ use chronos_core::store::{Done, Error, Store};
 use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
+use tokio::sync::Mutex;
 
+use super::herd;
 use super::version::etag;
 use super::wire;
 use crate::auth::{Auth, Caller};
@@ -42,6 +44,8 @@ pub(crate) struct Api {
     pub(super) places: Places,
     /// Since when what happens is counted.
     pub(super) since: Timestamp,
+    /// What is known of the runs to come.
+    pub(super) herd: Arc<Mutex<herd::Known>>,
 }
 
 impl Api {
@@ -55,7 +59,8 @@ impl Api {
         places: Places,
     ) -> Self {
         let since = service.clock().now();
-        Self { service, changes, metrics, gate, auth, history, places, since }
+        let herd = herd::unknown();
+        Self { service, changes, metrics, gate, auth, history, places, since, herd }
     }
 
     pub(super) fn store(&self) -> &dyn Store {

@@ -18,6 +18,7 @@ mod leaks;
 mod manual;
 mod mount;
 mod next;
+mod outage;
 mod pushing;
 mod refusals;
 mod rest;

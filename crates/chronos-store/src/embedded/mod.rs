@@ -5,6 +5,7 @@ mod accounts;
 mod ahead;
 mod apply;
 mod audit;
+mod backfills;
 mod compaction;
 mod desk;
 mod due;

@@ -7,6 +7,7 @@
 mod accounts;
 mod apply;
 mod audit;
+mod backfills;
 mod columns;
 mod compaction;
 mod config;

@@ -5,6 +5,7 @@
     reason = "helpers of tests fail the test, as the tests themselves do"
 )]
 
+mod backfilling;
 mod backlog;
 mod backpressure;
 mod compaction;

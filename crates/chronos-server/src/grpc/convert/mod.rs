@@ -6,6 +6,7 @@ pub(super) mod job;
 mod notify;
 pub(super) mod policy;
 pub(super) mod schedule;
+pub(super) mod search;
 pub(super) mod spec;
 pub(super) mod target;
 pub(super) mod time;

@@ -51,6 +51,7 @@ pub(crate) struct TocNode {
 
 /// A period's bounds: in universal time, and as the clocks of a zone have them.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PeriodBounds)]
 pub(crate) struct Bounds {
     #[schema(value_type = String, format = DateTime)]
     start: Timestamp,
@@ -78,6 +79,10 @@ pub(crate) struct TocHeadline {
     /// The most important note.
     headline: Option<Box<str>>,
     endings: EndingCounts,
+    /// Half of its attempts took no longer than this.
+    p50_ms: Option<f64>,
+    /// Of twenty attempts, 19 took no longer than this.
+    p95_ms: Option<f64>,
     /// Slots that were passed over.
     skipped: u64,
     /// How many jobs there are in it.
@@ -201,6 +206,8 @@ impl TocHeadline {
             version: node.version,
             headline: node.summary.bullets.first().map(|bullet| bullet.text_in(zone).into()),
             endings: EndingCounts::from(&node.figures.endings),
+            p50_ms: node.figures.durations.quantile(0.5).map(millis),
+            p95_ms: node.figures.durations.quantile(0.95).map(millis),
             skipped: node.figures.skipped(),
             jobs: node.jobs,
         }

@@ -2,6 +2,7 @@
 
 mod killing;
 mod repairing;
+mod searching;
 mod sharing;
 mod telling;
 

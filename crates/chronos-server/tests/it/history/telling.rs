@@ -125,6 +125,7 @@ async fn the_jobs_of_the_history_are_jobs_like_others() {
         "compaction",
         "prune",
         "toc_prune",
+        "index_commit",
     ] {
         assert!(list.contains(name), "{list}");
     }

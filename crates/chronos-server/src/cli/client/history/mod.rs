@@ -1,7 +1,8 @@
-//! `chronos history`: what happened, having it made again, and what would be forgotten.
+//! `chronos history`: what happened, finding it, having it made again, and what would be forgotten.
 
 mod prune;
 mod rebuild;
+mod search;
 mod show;
 
 use std::io::Write;
@@ -19,6 +20,7 @@ use crate::cli::Error;
   chronos history show
   chronos history show week 2026-W46
   chronos history show month 2026-11 --tz Europe/Berlin
+  chronos history search 'job:invoice status:failed \"connection reset\"'
   chronos history prune --dry-run"
 )]
 pub(in crate::cli) struct History {
@@ -32,6 +34,8 @@ pub(in crate::cli) struct History {
 enum Verb {
     /// Show what happened in an hour, a day, a week, a month or a year
     Show(show::Args),
+    /// Find what happened by its words
+    Search(search::Args),
     /// Have the history of a daemon made again from its store
     Rebuild(rebuild::Args),
     /// Forget what is no longer to be kept, or say what would go
@@ -46,6 +50,7 @@ pub(in crate::cli) fn history(
     let History { ask, verb } = args;
     match verb {
         Verb::Show(args) => show::run(&ask, &args, now, out),
+        Verb::Search(args) => search::run(&ask, &args, out),
         Verb::Rebuild(args) => rebuild::run(&ask, &args, out),
         Verb::Prune(args) => prune::run(&ask, &args, out),
     }
