@@ -165,7 +165,10 @@ fn each_entry_of_the_table_is_what_its_name_promises() {
             // A preview is told, although it is posted.
             "/schedules/preview" | "/jobs/{id}/preview" => Access::Read,
             _ if verb == "GET" => Access::Read,
-            _ if ["Get", "List", "Watch", "Stream"].iter().any(|told| method.starts_with(told)) => {
+            _ if ["Get", "List", "Watch", "Stream", "Preview"]
+                .iter()
+                .any(|told| method.starts_with(told)) =>
+            {
                 Access::Read
             }
             _ => Access::Write,
