@@ -170,7 +170,7 @@ fn each_entry_of_the_table_is_what_its_name_promises() {
             // A preview is told, although it is posted.
             "/schedules/preview" | "/jobs/{id}/preview" => Access::Read,
             _ if verb == "GET" => Access::Read,
-            _ if ["Get", "List", "Watch", "Search", "Stream"]
+            _ if ["Get", "List", "Watch", "Search", "Stream", "Preview"]
                 .iter()
                 .any(|told| method.starts_with(told)) =>
             {
