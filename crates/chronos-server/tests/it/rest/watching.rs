@@ -67,7 +67,8 @@ async fn the_newest_runs_of_several_jobs_are_told_at_once() {
     let house = House::open().await;
     let fail = house.make(&hourly("f", "fail")).await;
     let idle = house.make(&hourly("i", "succeed")).await;
-    let done = send(house.address(), "POST", &format!("/jobs/{}/run", text(&fail["id"])), "", b"");
+    let path = format!("/jobs/{}/run", text(&fail["id"]));
+    let done = send(house.address(), "POST", &path, "", b"");
     house.wait_for(text(&done.await.expect(201)["id"]), "FAILED").await;
     let ids = format!("{},{}", text(&fail["id"]), text(&idle["id"]));
     let told = house.get(&format!("/jobs/recent?ids={ids}")).await.expect(200);
