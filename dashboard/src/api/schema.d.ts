@@ -206,6 +206,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/backfills/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells a backfill, and how far it has come. */
+        get: operations["get_backfills_by_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancels a backfill: what waits of it is cancelled, what runs is asked to stop. */
+        post: operations["post_backfills_by_id_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pauses a backfill: nothing more of it begins, what is under way goes on. */
+        post: operations["post_backfills_by_id_pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has a paused backfill go on. */
+        post: operations["post_backfills_by_id_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dead-letters": {
         parameters: {
             query?: never;
@@ -355,6 +423,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/history/prune": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forgets what is no longer to be kept, by running the jobs that do so; or counts what would go, and lets it be. */
+        post: operations["post_history_prune"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/history/rebuild": {
         parameters: {
             query?: never;
@@ -369,6 +454,28 @@ export interface paths {
          *     is not told of any more.
          */
         post: operations["post_history_rebuild"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finds what happened by its words: errors, captured bodies and logs, decisions, messages and notes of the table of
+         *     contents. The best and newest come first. Words and phrases are all asked for, `-` asks for what is without, and
+         *     the fields are `job`, `status`, `owner`, `type`, `node`, `reason`, `kind`, `after` and `before`; of one that is
+         *     given several times, any value fits. Users find what is about their own jobs, viewers and admins all of it.
+         */
+        get: operations["get_history_search"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -537,6 +644,27 @@ export interface paths {
          *     along to another host: `dropped_secrets` names those that the job lost.
          */
         patch: operations["patch_jobs_by_id"];
+        trace?: never;
+    };
+    "/jobs/{id}/backfills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists a job's backfills, newest first. */
+        get: operations["get_jobs_by_id_backfills"];
+        put?: never;
+        /**
+         * Has past slots of a job fire after all, one after the other and at a pace. Slots that have run are passed over
+         *     unless `force` is set. With `dry_run` nothing is made: the answer tells what would become of each slot.
+         */
+        post: operations["post_jobs_by_id_backfills"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/jobs/{id}/cancel": {
@@ -934,322 +1062,6 @@ export interface paths {
         patch: operations["patch_users_by_id"];
         trace?: never;
     };
-    "/jobs/{id}/backfills": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: {
-                    limit?: number;
-                    cursor?: string;
-                };
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description x */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["BackfillPage"];
-                    };
-                };
-                /** @description x */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["NewBackfill"];
-                };
-            };
-            responses: {
-                /** @description x */
-                201: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Backfill"];
-                    };
-                };
-                /** @description x */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/backfills/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description x */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Backfill"];
-                    };
-                };
-                /** @description x */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/backfills/{id}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description x */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Backfill"];
-                    };
-                };
-                /** @description x */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/backfills/{id}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description x */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Backfill"];
-                    };
-                };
-                /** @description x */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/backfills/{id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description x */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Backfill"];
-                    };
-                };
-                /** @description x */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/history/search": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: {
-                    query?: string;
-                    tz?: string;
-                    limit?: number;
-                    cursor?: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description x */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["SearchPage"];
-                    };
-                };
-                /** @description x */
-                "4XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1317,6 +1129,8 @@ export interface components {
             /** Format: int32 */
             catch_up_max?: number | null;
             catch_up_policy: components["schemas"]["CatchUp"];
+            /** Format: double */
+            catch_up_window_seconds?: number | null;
             /** Format: int64 */
             jitter_seconds: number;
             /** Format: int32 */
@@ -1413,10 +1227,110 @@ export interface components {
             items: components["schemas"]["AuditEvent"][];
             next_cursor?: string | null;
         };
+        /** @description A range of past slots that fires after all, and how far that has come. */
+        Backfill: components["schemas"]["Terms"] & {
+            /**
+             * Format: int64
+             * @description Slots that had run, and were passed over.
+             */
+            already_run: number;
+            /** Format: int64 */
+            cancelled: number;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Whose the job is. */
+            created_by: string;
+            /**
+             * Format: int64
+             * @description Slots of which nothing more is to come: those below, but for `under_way`.
+             */
+            done: number;
+            /** Format: date-time */
+            ended_at?: string | null;
+            /** @description Why the run failed that failed last. */
+            error?: string | null;
+            /** Format: int64 */
+            failed: number;
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: date-time
+             * @description The slot that it comes to next.
+             */
+            next_slot?: string | null;
+            /**
+             * Format: int64
+             * @description Which of the job's backfills it is, from 1.
+             */
+            number: number;
+            /**
+             * Format: int64
+             * @description Slots in which the job found nothing to do.
+             */
+            skipped: number;
+            /**
+             * @description `running`, `paused`, `finished` or `cancelled`.
+             * @example running
+             */
+            state: string;
+            /** Format: int64 */
+            succeeded: number;
+            /**
+             * Format: int64
+             * @description Slots that wait, run, or wait to be tried again.
+             */
+            under_way: number;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description What its next slot waits for now: `rate`, `quiet_hours`, `job_paused`, `own_runs` or `job_busy`. */
+            waits_for?: string | null;
+        };
+        /** @description Backfills of a job, newest first. */
+        BackfillPage: {
+            items: components["schemas"]["Backfill"][];
+            next_cursor?: string | null;
+        };
+        /** @description What a backfill would do. */
+        BackfillPreview: components["schemas"]["Terms"] & {
+            /** @description How many are listed. */
+            listed: number;
+            /** @description The slots in its order; at most 1,000. */
+            slots: components["schemas"]["BackfillSlot"][];
+        };
+        /** @description What would become of a slot. */
+        BackfillSlot: {
+            /**
+             * @description `run`, `redo`, or `skip` where it has run.
+             * @example run
+             */
+            action: string;
+            /**
+             * Format: uuid
+             * @description What it has run as, or else was skipped as.
+             */
+            execution_id?: string | null;
+            /** @example it never ran */
+            reason: string;
+            /** Format: date-time */
+            scheduled_for: string;
+        };
+        /** @description From when, until when and how often a recurring schedule fires. */
         Bounds: {
-            start_at?: string | null;
+            /**
+             * Format: date-time
+             * @description No slot is after this instant.
+             */
             end_at?: string | null;
+            /**
+             * Format: int64
+             * @description At most this many slots fire.
+             */
             max_runs?: number | null;
+            /**
+             * Format: date-time
+             * @description No slot is before this instant.
+             */
+            start_at?: string | null;
         };
         /** @description The second with the most slots. */
         BusiestSecond: {
@@ -1609,6 +1523,11 @@ export interface components {
              * @description Which attempt at the slot it is, from 1.
              */
             attempt: number;
+            /**
+             * Format: uuid
+             * @description The backfill that asked for it, if one did.
+             */
+            backfill_id?: string | null;
             /** Format: int64 */
             duration_ms?: number | null;
             error?: string | null;
@@ -1674,7 +1593,8 @@ export interface components {
              */
             trace_id: string;
             /**
-             * @description `schedule`, `catch_up` or `manual`; `notice` where it is no run of the job, but tells about one.
+             * @description `schedule`, `catch_up`, `manual` or `backfill`; `notice` where it is no run of the job, but tells about
+             *     one.
              * @example schedule
              */
             trigger: string;
@@ -2250,6 +2170,40 @@ export interface components {
             scopes: string[];
         };
         /**
+         * @description A range of past slots that is to fire after all.
+         * @example {
+         *       "from": "2026-11-01T00:00:00Z",
+         *       "rate": {
+         *         "at_once": 2,
+         *         "per_minute": 30
+         *       },
+         *       "to": "2026-11-08T00:00:00Z"
+         *     }
+         */
+        NewBackfill: {
+            /**
+             * Format: int32
+             * @description It goes through no more slots than this, in its order; 1,000 if left out.
+             */
+            cap?: number | null;
+            /** @description Makes nothing, but tells what would become of each slot. */
+            dry_run?: boolean | null;
+            /** @description Whether slots that have run run again, under ids of their own. */
+            force?: boolean | null;
+            /**
+             * Format: date-time
+             * @description Slots from here on; not before 1970.
+             */
+            from: string;
+            order?: components["schemas"]["Order"] | null;
+            rate?: components["schemas"]["Rate"] | null;
+            /**
+             * Format: date-time
+             * @description And before here; as far as the schedule has come, if left out.
+             */
+            to?: string | null;
+        };
+        /**
          * @description A job to be made.
          * @example {
          *       "max_retry": 3,
@@ -2279,6 +2233,12 @@ export interface components {
              */
             catch_up_max?: number | null;
             catch_up_policy?: components["schemas"]["CatchUp"] | null;
+            /**
+             * Format: double
+             * @description Slots that were missed longer ago than this are not caught up, whatever the policy; none is too old if
+             *     left out.
+             */
+            catch_up_window_seconds?: number | null;
             /**
              * Format: int64
              * @description Spreads the start of each run over so many seconds.
@@ -2521,6 +2481,11 @@ export interface components {
             /** @description The webhook that is told; the one that the daemon has for all jobs if left out. */
             url?: string | null;
         };
+        /**
+         * @description Which slots come first.
+         * @enum {string}
+         */
+        Order: "oldest_first" | "newest_first";
         /** @description What became of dead letters. */
         Outcome: {
             /** @description Whether there may be more that were asked for. */
@@ -2563,6 +2528,24 @@ export interface components {
              */
             resume_at?: string | null;
         };
+        /** @description A period's bounds: in universal time, and as the clocks of a zone have them. */
+        PeriodBounds: {
+            /**
+             * Format: date-time
+             * @description The first instant after it.
+             */
+            end: string;
+            local_end: string;
+            /** @example 2026-11-15T01:00:00+01:00 */
+            local_start: string;
+            /** Format: date-time */
+            start: string;
+            /**
+             * @description The zone of the local times.
+             * @example Europe/Berlin
+             */
+            timezone: string;
+        };
         /** @description What a schedule means. */
         Preview: {
             /** @description The schedule in words. */
@@ -2597,6 +2580,43 @@ export interface components {
              */
             type: string;
         };
+        /** @description What goes of one kind. */
+        PruneItem: {
+            /**
+             * Format: int64
+             * @description How much goes; null where that was not counted.
+             */
+            count?: number | null;
+            /**
+             * Format: int64
+             * @description Days for which it is kept; null for ever.
+             */
+            keep_days?: number | null;
+            /**
+             * Format: date-time
+             * @description The first instant that is kept.
+             */
+            kept_since?: string | null;
+            /**
+             * @description `executions`, `audit`, `messages`, or a level of the table of contents such as `toc hours`.
+             * @example executions
+             */
+            what: string;
+        };
+        /** @description What goes, or would. */
+        PruneReport: {
+            /** @description Whether all of it was counted; counting ends after some time. */
+            complete: boolean;
+            dry_run: boolean;
+            /** @description The runs that forget it. */
+            executions: string[];
+            items: components["schemas"]["PruneItem"][];
+        };
+        /** @description Whether to forget at all. */
+        PruneRequest: {
+            /** @description Count what would go, and let it be. */
+            dry_run?: boolean;
+        };
         /** @description A quiet-hours policy. */
         QuietHours: components["schemas"]["Said"] & {
             /** Format: date-time */
@@ -2630,6 +2650,19 @@ export interface components {
              * @example 10000
              */
             value: number;
+        };
+        /** @description How fast a backfill goes. */
+        Rate: {
+            /**
+             * Format: int32
+             * @description Slots under way at once; 1 if left out. The job's overlap policy may allow fewer.
+             */
+            at_once?: number | null;
+            /**
+             * Format: int32
+             * @description Slots that begin in a minute, evenly spread; as they come, if left out.
+             */
+            per_minute?: number | null;
         };
         /** @description How a run went. */
         RecentRun: {
@@ -2749,6 +2782,93 @@ export interface components {
             at?: string;
             /** @enum {string} */
             type: "one_shot";
+        };
+        /** @description A part of time, and how many were found in it. */
+        SearchFacet: {
+            /** Format: int64 */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When it begins.
+             */
+            from: string;
+            local_from: string;
+        };
+        /** @description Something that was found. */
+        SearchHit: {
+            /**
+             * Format: date-time
+             * @description When it happened; of a period, when it began.
+             */
+            at: string;
+            /** Format: double */
+            duration_ms?: number | null;
+            /** Format: uuid */
+            execution_id?: string | null;
+            /** Format: uuid */
+            job_id?: string | null;
+            /**
+             * @description `execution`, `audit`, `message` or `toc`.
+             * @example execution
+             */
+            kind: string;
+            /** @example 2026-11-15T03:10:00+01:00 */
+            local_at: string;
+            /**
+             * @description What the job was called when this was read; of a period, its title. In fragments: those that were looked for
+             *     are marked.
+             */
+            name: components["schemas"]["TextFragment"][];
+            /** @description The part of its log or of what its target answered, if something that was looked for is there. */
+            output: components["schemas"]["TextFragment"][];
+            /** @description Whose it is. */
+            owner?: string | null;
+            /** @description Why it was skipped or cancelled. */
+            reason?: string | null;
+            /** Format: int32 */
+            response_code?: number | null;
+            /**
+             * Format: float
+             * @description How well it fits; zero where no word was asked for.
+             */
+            score: number;
+            /** @example FAILED */
+            status?: string | null;
+            /** @description The part of what was said about it, in fragments. */
+            text: components["schemas"]["TextFragment"][];
+            /**
+             * @description The period, of a node of the table of contents.
+             * @example toc:day:2026-11-15
+             */
+            toc_id?: string | null;
+            /**
+             * @description Its type.
+             * @example execution.failed
+             */
+            type: string;
+            /** @description The node that ran it, or that it is about. */
+            worker_id?: string | null;
+        };
+        /** @description A page of what was found, the best and newest first. */
+        SearchPage: {
+            items: components["schemas"]["SearchHit"][];
+            /** @description Leads to the next page; null on the last. */
+            next_cursor?: string | null;
+            tally?: components["schemas"]["SearchTally"] | null;
+        };
+        /** @description How many were found, and when they happened. */
+        SearchTally: {
+            /** @description Whether all were counted; of very many some are, for all. */
+            exact: boolean;
+            /** @description The parts in which there are any, in order. */
+            facets: components["schemas"]["SearchFacet"][];
+            /**
+             * @description How long the parts of time are: `hour`, `day` or `month`, as the clocks of `tz` have them.
+             * @example day
+             */
+            grain: string;
+            /** Format: int64 */
+            total: number;
         };
         /** @description What happened at a time of a job, or will, and why. */
         SlotExplanation: {
@@ -2946,6 +3066,33 @@ export interface components {
              * @example {{job_name}} is due: {{slot}}
              */
             text?: string | null;
+        };
+        /** @description What was asked for. */
+        Terms: {
+            /** @description Whether the range has more slots than `cap`. */
+            beyond_cap: boolean;
+            /** Format: int32 */
+            cap: number;
+            force: boolean;
+            /** Format: date-time */
+            from: string;
+            /** Format: uuid */
+            job_id: string;
+            order: components["schemas"]["Order"];
+            rate: components["schemas"]["Rate"];
+            /** Format: date-time */
+            to: string;
+            /**
+             * Format: int64
+             * @description Slots that it goes through.
+             */
+            total: number;
+        };
+        /** @description A fragment of a text. */
+        TextFragment: {
+            /** @description Whether it was looked for. */
+            marked: boolean;
+            text: string;
         };
         /** @description How much this worker gets done. */
         Throughput: {
@@ -3145,111 +3292,6 @@ export interface components {
         /** @description The workers that are known. */
         Workers: {
             items: components["schemas"]["WorkerFigures"][];
-        };
-        PeriodBounds: {
-            start: string;
-            end: string;
-            local_start: string;
-            local_end: string;
-            timezone: string;
-        };
-        /** @enum {string} */
-        Order: "oldest_first" | "newest_first";
-        Rate: {
-            at_once?: number | null;
-            per_minute?: number | null;
-        };
-        Terms: {
-            job_id: string;
-            from: string;
-            to: string;
-            order: components["schemas"]["Order"];
-            cap: number;
-            rate: components["schemas"]["Rate"];
-            force: boolean;
-            total: number;
-            beyond_cap: boolean;
-        };
-        NewBackfill: {
-            from: string;
-            to?: string | null;
-            order?: components["schemas"]["Order"] | null;
-            cap?: number | null;
-            rate?: components["schemas"]["Rate"] | null;
-            force?: boolean | null;
-            dry_run?: boolean | null;
-        };
-        Backfill: components["schemas"]["Terms"] & {
-            id: string;
-            number: number;
-            state: string;
-            done: number;
-            under_way: number;
-            succeeded: number;
-            failed: number;
-            cancelled: number;
-            skipped: number;
-            already_run: number;
-            created_by: string;
-            created_at: string;
-            updated_at: string;
-            waits_for?: string | null;
-            error?: string | null;
-            next_slot?: string | null;
-            ended_at?: string | null;
-        };
-        BackfillSlot: {
-            scheduled_for: string;
-            action: string;
-            reason: string;
-            execution_id?: string | null;
-        };
-        BackfillPreview: components["schemas"]["Terms"] & {
-            slots: components["schemas"]["BackfillSlot"][];
-            listed: number;
-        };
-        BackfillPage: {
-            items: components["schemas"]["Backfill"][];
-            next_cursor?: string | null;
-        };
-        TextFragment: {
-            text: string;
-            marked: boolean;
-        };
-        SearchHit: {
-            kind: string;
-            at: string;
-            local_at: string;
-            type: string;
-            score: number;
-            name: components["schemas"]["TextFragment"][];
-            text: components["schemas"]["TextFragment"][];
-            output: components["schemas"]["TextFragment"][];
-            owner?: string | null;
-            job_id?: string | null;
-            execution_id?: string | null;
-            toc_id?: string | null;
-            status?: string | null;
-            reason?: string | null;
-            worker_id?: string | null;
-            response_code?: number | null;
-            duration_ms?: number | null;
-        };
-        SearchFacet: {
-            from: string;
-            local_from: string;
-            count: number;
-        };
-        SearchTally: {
-            total: number;
-            exact: boolean;
-            grain: string;
-            facets: components["schemas"]["SearchFacet"][];
-        };
-        SearchPage: {
-            items: components["schemas"]["SearchHit"][];
-            next_cursor?: string | null;
-            tally?: components["schemas"]["SearchTally"] | null;
         };
     };
     responses: never;
@@ -3721,6 +3763,157 @@ export interface operations {
             };
         };
     };
+    get_backfills_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backfill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_backfills_by_id_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backfill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_backfills_by_id_pause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backfill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_backfills_by_id_resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backfill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_dead_letters: {
         parameters: {
             query?: {
@@ -4003,6 +4196,48 @@ export interface operations {
             };
         };
     };
+    post_history_prune: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PruneRequest"];
+            };
+        };
+        responses: {
+            /** @description What would go */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PruneReport"];
+                };
+            };
+            /** @description The jobs run */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PruneReport"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     post_history_rebuild: {
         parameters: {
             query?: never;
@@ -4019,6 +4254,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HistoryStanding"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history_search: {
+        parameters: {
+            query?: {
+                /**
+                 * @description What to look for; everything if left out
+                 * @example job:invoice status:failed "connection reset" after:2026-11-01
+                 */
+                query?: string;
+                /** @description The zone of days and times in the query, and of local times; UTC if left out */
+                tz?: string;
+                /** @description 20 if left out */
+                limit?: number;
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchPage"];
                 };
             };
             /** @description Why not */
@@ -4464,6 +4740,96 @@ export interface operations {
             };
             /** @description Somebody else changed it meanwhile */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_jobs_by_id_backfills: {
+        parameters: {
+            query?: {
+                /** @description 100 if left out */
+                limit?: number;
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillPage"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_jobs_by_id_backfills: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBackfill"];
+            };
+        };
+        responses: {
+            /** @description With `dry_run`: what it would do */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillPreview"];
+                };
+            };
+            /** @description The backfill */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description The job has too many unfinished ones, or was changed meanwhile */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
