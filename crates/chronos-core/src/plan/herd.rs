@@ -97,7 +97,7 @@ impl Herd {
         else {
             return;
         };
-        let first = if first < resumes { self.resumed(job, first, resumes) } else { Some(first) };
+        let first = if first < resumes { resumed(job, first, resumes) } else { Some(first) };
         let Some(first) = first.filter(|first| *first < self.end()) else {
             return;
         };
@@ -157,15 +157,6 @@ impl Herd {
 
     fn end(&self) -> Timestamp {
         self.from.after(Duration::from_secs(self.nominal.len() as u64))
-    }
-
-    /// The first slot of a job whose next one is past, or comes while it is paused.
-    fn resumed(&self, job: &Job, first: Timestamp, resumes: Timestamp) -> Option<Timestamp> {
-        if job.standing.paused.is_none() || job.spec.schedule.is_one_shot() {
-            // What is late begins at once.
-            return Some(first.max(resumes));
-        }
-        job.spec.schedule.next_after(resumes.before(Duration::from_micros(1)))
     }
 
     /// What the job has in common with others, unless it comes in its own way.
@@ -234,4 +225,13 @@ impl Herd {
         let place = usize::try_from(at.since(self.from).as_secs()).ok()?;
         (at >= self.from && place < self.nominal.len()).then_some(place)
     }
+}
+
+/// The first slot of a job whose next one is past, or comes while it is paused.
+fn resumed(job: &Job, first: Timestamp, resumes: Timestamp) -> Option<Timestamp> {
+    if job.standing.paused.is_none() || job.spec.schedule.is_one_shot() {
+        // What is late begins at once.
+        return Some(first.max(resumes));
+    }
+    job.spec.schedule.next_after(resumes.before(Duration::from_micros(1)))
 }
