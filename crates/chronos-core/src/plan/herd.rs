@@ -31,6 +31,8 @@ pub struct Herd {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Rhythm {
     beat: Beat,
+    /// The first slot of each; of an interval in whole seconds.
+    first: Timestamp,
     quiet_hours: Option<PolicyId>,
     jitter: Duration,
 }
@@ -38,8 +40,7 @@ struct Rhythm {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Beat {
     Cron(Box<str>, Zone),
-    /// An interval, and its first slot in whole seconds.
-    Interval(Duration, Timestamp),
+    Interval(Duration),
 }
 
 /// Jobs that come together.
@@ -96,7 +97,7 @@ impl Herd {
         else {
             return;
         };
-        let first = if first < resumes { self.resumed(job, first, resumes) } else { Some(first) };
+        let first = if first < resumes { resumed(job, first, resumes) } else { Some(first) };
         let Some(first) = first.filter(|first| *first < self.end()) else {
             return;
         };
@@ -115,21 +116,15 @@ impl Herd {
     pub fn gather<'a>(&mut self, quiet_hours: impl Fn(PolicyId) -> Option<&'a QuietHours>) -> bool {
         for (rhythm, jobs) in std::mem::take(&mut self.crowds) {
             let quiet = rhythm.quiet_hours.and_then(&quiet_hours);
+            let first = rhythm.first;
             let schedule = match &rhythm.beat {
                 Beat::Cron(expression, zone) => Schedule::cron(expression, *zone),
-                Beat::Interval(every, first) => Schedule::interval(*every, first.before(*every)),
+                Beat::Interval(every) => Schedule::interval(*every, first.before(*every)),
             };
             // It was a schedule when it was taken apart.
             let Ok(schedule) = schedule else { continue };
-            let before = self.from.before(Duration::from_micros(1));
-            let first = match rhythm.beat {
-                Beat::Cron(..) => schedule.next_after(before),
-                Beat::Interval(_, first) => Some(first),
-            };
-            if let Some(first) = first {
-                let (slots, jitter) = (u64::MAX, rhythm.jitter);
-                self.walk(&schedule, first, Crowd { jobs, slots, jitter, quiet_hours: quiet });
-            }
+            let (slots, jitter) = (u64::MAX, rhythm.jitter);
+            self.walk(&schedule, first, Crowd { jobs, slots, jitter, quiet_hours: quiet });
         }
         self.patience > 0
     }
@@ -164,15 +159,6 @@ impl Herd {
         self.from.after(Duration::from_secs(self.nominal.len() as u64))
     }
 
-    /// The first slot of a job whose next one is past, or comes while it is paused.
-    fn resumed(&self, job: &Job, first: Timestamp, resumes: Timestamp) -> Option<Timestamp> {
-        if job.standing.paused.is_none() || job.spec.schedule.is_one_shot() {
-            // What is late begins at once.
-            return Some(first.max(resumes));
-        }
-        job.spec.schedule.next_after(resumes.before(Duration::from_micros(1)))
-    }
-
     /// What the job has in common with others, unless it comes in its own way.
     fn rhythm(&self, job: &Job, first: Timestamp) -> Option<Rhythm> {
         let spec = &job.spec;
@@ -184,15 +170,15 @@ impl Herd {
         if bounded {
             return None;
         }
-        let beat = match schedule.cadence() {
-            Cadence::Cron(cron) => Beat::Cron(cron.expression().into(), cron.zone()),
+        let (beat, first) = match schedule.cadence() {
+            Cadence::Cron(cron) => (Beat::Cron(cron.expression().into(), cron.zone()), first),
             Cadence::Interval(interval) => {
-                let into = first.since(self.from).as_secs();
-                Beat::Interval(interval.every(), self.from.after(Duration::from_secs(into)))
+                let into = Duration::from_secs(first.since(self.from).as_secs());
+                (Beat::Interval(interval.every()), self.from.after(into))
             }
             Cadence::OneShot(_) => return None,
         };
-        Some(Rhythm { beat, quiet_hours: spec.quiet_hours, jitter: spec.jitter })
+        Some(Rhythm { beat, first, quiet_hours: spec.quiet_hours, jitter: spec.jitter })
     }
 
     /// Goes through the slots of those that come together.
@@ -239,4 +225,13 @@ impl Herd {
         let place = usize::try_from(at.since(self.from).as_secs()).ok()?;
         (at >= self.from && place < self.nominal.len()).then_some(place)
     }
+}
+
+/// The first slot of a job whose next one is past, or comes while it is paused.
+fn resumed(job: &Job, first: Timestamp, resumes: Timestamp) -> Option<Timestamp> {
+    if job.standing.paused.is_none() || job.spec.schedule.is_one_shot() {
+        // What is late begins at once.
+        return Some(first.max(resumes));
+    }
+    job.spec.schedule.next_after(resumes.before(Duration::from_micros(1)))
 }

@@ -114,7 +114,7 @@ impl Watch {
         loop {
             let mut changed = Changed::default();
             match tokio::time::timeout(POLL, self.hints.recv()).await {
-                Ok(Ok(job)) => drop(changed.jobs.insert(job)),
+                Ok(Ok(job)) => changed.jobs.extend([job]),
                 Ok(Err(RecvError::Lagged(_))) => changed.many = true,
                 Ok(Err(RecvError::Closed)) | Err(_) => {}
             }
@@ -135,7 +135,7 @@ impl Watch {
     fn drain(&mut self, changed: &mut Changed) {
         loop {
             match self.hints.try_recv() {
-                Ok(job) => drop(changed.jobs.insert(job)),
+                Ok(job) => changed.jobs.extend([job]),
                 Err(TryRecvError::Lagged(_)) => changed.many = true,
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
