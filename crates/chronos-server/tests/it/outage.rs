@@ -24,7 +24,7 @@ fn jobs() -> Vec<(&'static str, Value)> {
         ("capped", json!({"catch_up_policy": "run_all_capped", "catch_up_max": 2})),
         (
             "window",
-            json!({"catch_up_policy": "run_all_capped", "catch_up_window_seconds": 3 * 3_600}),
+            json!({"catch_up_policy": "run_all_capped", "catch_up_max": 10, "catch_up_window_seconds": 3 * 3_600}),
         ),
         ("graced", json!({"misfire_grace_seconds": 3_600, "catch_up_policy": "skip"})),
         ("paused", json!({})),

@@ -1,6 +1,7 @@
 //! Backfills on PostgreSQL: a row each, decided about and written under the lock of its job.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chronos_core::account::Act;
@@ -19,6 +20,8 @@ use super::shared::{Shared, step};
 use super::step::Step;
 use super::values::{AsUuid as _, Fields, count, limit as rows_up_to, tag, time, uuids};
 
+/// How often a node looks whether others made some, of which it was not told.
+const SELDOM: Duration = Duration::from_secs(5);
 /// Jobs whose backfills one step looks at.
 const JOBS_PER_STEP: usize = 64;
 
@@ -246,6 +249,14 @@ impl Shared {
     }
 
     async fn advance_backfills(&self, now: Timestamp, limit: usize) -> Result<Advanced> {
+        // Mostly there is none, and one statement says so, now and then.
+        let first = self.first_time(self.sql.backfills_next.query()).await?;
+        if first.is_none_or(|first| first > now) {
+            let mut idle = Advanced::default();
+            idle.look_again(now.after(SELDOM));
+            first.into_iter().for_each(|first| idle.look_again(first));
+            return Ok(idle);
+        }
         let after = *self.backfills_after.lock().unwrap_or_else(PoisonError::into_inner);
         let most = limit.min(JOBS_PER_STEP);
         let query = self.sql.backfills_due.query().bind(time(now)).bind(after);
@@ -266,12 +277,8 @@ impl Shared {
         if more {
             advanced.look_again(now);
         } else {
-            // Others may make some of which this node is not told.
+            // What waits for room is not told when there is some.
             advanced.look_again(now.after(Advanced::LOOK_AGAIN));
-            let next = self.first_time(self.sql.backfills_next.query().bind(time(now))).await;
-            if let Ok(Some(next)) = next {
-                advanced.look_again(next);
-            }
         }
         Ok(advanced)
     }

@@ -19,6 +19,11 @@ pub(super) fn memory() -> Arc<dyn Store> {
     Arc::new(EmbeddedStore::memory(Retention::default()).unwrap())
 }
 
+/// When jobs are made, so that the beginning is a slot of theirs.
+fn made() -> Timestamp {
+    at("2026-11-15T01:59:59Z")
+}
+
 /// The instant this many seconds after the beginning.
 pub(super) fn after(seconds: u64) -> Timestamp {
     at("2026-11-15T02:00:00Z").after(Duration::from_secs(seconds))
@@ -26,14 +31,16 @@ pub(super) fn after(seconds: u64) -> Timestamp {
 
 fn spec(number: u8, name: &str, owner: &str) -> JobSpec {
     let id = JobId::new(after(0), [number; 10]);
-    let schedule = Schedule::interval(Duration::from_mins(10), after(0)).unwrap();
-    JobSpec { owner: owner.into(), ..JobSpec::new(id, name, schedule, after(0)) }
+    // The first slot of an interval comes one interval after it begins.
+    let begins = at("2026-11-15T01:50:00Z");
+    let schedule = Schedule::interval(Duration::from_mins(10), begins).unwrap();
+    JobSpec { owner: owner.into(), ..JobSpec::new(id, name, schedule, made()) }
 }
 
 pub(super) async fn create(store: &dyn Store, number: u8, name: &str, owner: &str) -> JobId {
     let spec = spec(number, name, owner);
     let spec = spec.with_target(Http::new("https://billing.internal/sync").unwrap());
-    store.create_job(spec, after(0)).await.unwrap().spec.id
+    store.create_job(spec, made()).await.unwrap().spec.id
 }
 
 /// A job that says something whenever it fires.
@@ -45,7 +52,7 @@ pub(super) async fn create_message(
 ) -> JobId {
     let template = Template::new(Some("the {{job_name}} is served"), None).unwrap();
     let spec = spec(number, name, owner).with_target(template);
-    store.create_job(spec, after(0)).await.unwrap().spec.id
+    store.create_job(spec, made()).await.unwrap().spec.id
 }
 
 /// How a run ends, and what it leaves behind.

@@ -60,7 +60,7 @@ async fn what_is_somebody_elses_is_not_there_on_any_route() {
     for (asked, _) in TABLE.iter().filter(|(asked, _)| asked.contains("{id}")) {
         let (method, path) = asked.split_once(' ').unwrap();
         let id = match path.split('/').nth(1).unwrap() {
-            "jobs" => &job,
+            "jobs" | "history" => &job,
             "executions" => &execution,
             "subscriptions" => &subscription,
             "backfills" => &backfill,
@@ -87,7 +87,7 @@ async fn what_is_somebody_elses_is_not_there_on_any_route() {
         theirs.refused(404);
         tried += 1;
     }
-    assert_eq!(tried, 24);
+    assert_eq!(tried, 25);
     eve.ask("DELETE", &format!("/jobs/{job}?purge=true")).await.refused(404);
     assert_eq!(eve.get("/jobs").await.expect(200)["items"], json!([]));
     assert_eq!(eve.get("/jobs?name=precious").await.expect(200)["items"], json!([]));

@@ -141,7 +141,7 @@ impl Account {
     /// Whether it is one of the jobs that keep the history.
     fn is_of_the_history(&self) -> bool {
         let name = self.job.as_ref().map(|job| &*job.spec.name).unwrap_or_default();
-        name == "prune" || name.starts_with("toc_")
+        ["prune", "index_commit"].contains(&name) || name.starts_with("toc_")
     }
 
     fn empty() -> Self {

@@ -122,9 +122,11 @@ async fn jobs_are_listed_by_their_next_runs_page_by_page() {
         let page = house.get(&path).await.expect(200);
         let items = page["items"].as_array().unwrap();
         assert!(items.len() <= 5);
-        seen.extend(items.iter().map(|job| {
+        let told = items.iter().map(|job| {
             (text(&job["next_execution_time"]).to_owned(), text(&job["name"]).to_owned())
-        }));
+        });
+        // The house has jobs of its own.
+        seen.extend(told.filter(|(_, name)| name.starts_with("job ")));
         let Some(next) = page["next_cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
