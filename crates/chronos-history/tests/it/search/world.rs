@@ -24,16 +24,21 @@ pub(super) fn after(seconds: u64) -> Timestamp {
     at("2026-11-15T02:00:00Z").after(Duration::from_secs(seconds))
 }
 
+/// When jobs are made: their first slot is at the beginning.
+fn made() -> Timestamp {
+    after(0).before(Duration::from_mins(1))
+}
+
 fn spec(number: u8, name: &str, owner: &str) -> JobSpec {
-    let id = JobId::new(after(0), [number; 10]);
-    let schedule = Schedule::interval(Duration::from_mins(10), after(0)).unwrap();
-    JobSpec { owner: owner.into(), ..JobSpec::new(id, name, schedule, after(0)) }
+    let (id, every) = (JobId::new(made(), [number; 10]), Duration::from_mins(10));
+    let schedule = Schedule::interval(every, after(0).before(every)).unwrap();
+    JobSpec { owner: owner.into(), ..JobSpec::new(id, name, schedule, made()) }
 }
 
 pub(super) async fn create(store: &dyn Store, number: u8, name: &str, owner: &str) -> JobId {
     let spec = spec(number, name, owner);
     let spec = spec.with_target(Http::new("https://billing.internal/sync").unwrap());
-    store.create_job(spec, after(0)).await.unwrap().spec.id
+    store.create_job(spec, made()).await.unwrap().spec.id
 }
 
 /// A job that says something whenever it fires.
@@ -45,7 +50,7 @@ pub(super) async fn create_message(
 ) -> JobId {
     let template = Template::new(Some("the {{job_name}} is served"), None).unwrap();
     let spec = spec(number, name, owner).with_target(template);
-    store.create_job(spec, after(0)).await.unwrap().spec.id
+    store.create_job(spec, made()).await.unwrap().spec.id
 }
 
 /// How a run ends, and what it leaves behind.
@@ -70,6 +75,17 @@ impl End {
 pub(super) async fn work(store: &dyn Store, second: u64, node: &str, end: impl Fn(JobId) -> End) {
     let now = after(second);
     store.fire_due(now, 100, None).await.unwrap();
+    end_all(store, now, node, end).await;
+}
+
+/// Runs a job by hand at a second, whatever its schedule, and has it fail.
+pub(super) async fn run_by_hand(store: &dyn Store, job: JobId, second: u64, error: &str) {
+    store.run_now(job, None, after(second)).await.unwrap();
+    end_all(store, after(second), "n", |_| End::failed(error)).await;
+}
+
+/// Claims what waits, and ends it as it is told to.
+async fn end_all(store: &dyn Store, now: Timestamp, node: &str, end: impl Fn(JobId) -> End) {
     let terms = Terms { now, lease: Duration::from_secs(30) };
     let claims = store.claim(&WorkerId::new(node), terms, 100.into()).await.unwrap().claims;
     let mut ends = Vec::new();
