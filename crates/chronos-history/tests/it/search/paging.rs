@@ -4,7 +4,7 @@ use chronos_history::Shelf;
 use chronos_history::search::{Request, SearchError};
 use tempfile::tempdir;
 
-use super::world::{End, all, create, memory, read_all, request, work};
+use super::world::{End, all, create, memory, read_all, request, run_by_hand, work};
 
 #[tokio::test]
 async fn pages_tell_of_each_hit_once_while_more_comes_in() {
@@ -50,10 +50,13 @@ async fn pages_tell_of_each_hit_once_while_more_comes_in() {
 #[tokio::test]
 async fn what_fits_better_goes_before_what_is_a_little_newer_and_not_before_what_is_much_newer() {
     let (store, directory) = (memory(), tempdir().unwrap());
-    create(store.as_ref(), 1, "nightly", "ann").await;
+    let job = create(store.as_ref(), 1, "nightly", "ann").await;
     let long = format!("out of paper {}", "and so on ".repeat(200));
-    for (slot, text) in [(0, "paper jam"), (600, "paper jam"), (601, long.as_str())] {
-        work(store.as_ref(), slot * 600, "n", |_| End::failed(text)).await;
+    let four_days = 4 * 24 * 3_600;
+    for (second, text) in
+        [(0, "paper jam"), (four_days, "paper jam"), (four_days + 60, long.as_str())]
+    {
+        run_by_hand(store.as_ref(), job, second, text).await;
     }
     let indexer = read_all(&store, directory.path()).await;
     let hits = all(indexer.index(), "paper kind:execution", Shelf::Everyone, 100);

@@ -19,21 +19,19 @@ pub(super) fn memory() -> Arc<dyn Store> {
     Arc::new(EmbeddedStore::memory(Retention::default()).unwrap())
 }
 
-/// When jobs are made, so that the beginning is a slot of theirs.
-fn made() -> Timestamp {
-    at("2026-11-15T01:59:59Z")
-}
-
 /// The instant this many seconds after the beginning.
 pub(super) fn after(seconds: u64) -> Timestamp {
     at("2026-11-15T02:00:00Z").after(Duration::from_secs(seconds))
 }
 
+/// When jobs are made: their first slot is at the beginning.
+fn made() -> Timestamp {
+    after(0).before(Duration::from_mins(1))
+}
+
 fn spec(number: u8, name: &str, owner: &str) -> JobSpec {
-    let id = JobId::new(after(0), [number; 10]);
-    // The first slot of an interval comes one interval after it begins.
-    let begins = at("2026-11-15T01:50:00Z");
-    let schedule = Schedule::interval(Duration::from_mins(10), begins).unwrap();
+    let (id, every) = (JobId::new(made(), [number; 10]), Duration::from_mins(10));
+    let schedule = Schedule::interval(every, after(0).before(every)).unwrap();
     JobSpec { owner: owner.into(), ..JobSpec::new(id, name, schedule, made()) }
 }
 
@@ -77,6 +75,17 @@ impl End {
 pub(super) async fn work(store: &dyn Store, second: u64, node: &str, end: impl Fn(JobId) -> End) {
     let now = after(second);
     store.fire_due(now, 100, None).await.unwrap();
+    end_all(store, now, node, end).await;
+}
+
+/// Runs a job by hand at a second, whatever its schedule, and has it fail.
+pub(super) async fn run_by_hand(store: &dyn Store, job: JobId, second: u64, error: &str) {
+    store.run_now(job, None, after(second)).await.unwrap();
+    end_all(store, after(second), "n", |_| End::failed(error)).await;
+}
+
+/// Claims what waits, and ends it as it is told to.
+async fn end_all(store: &dyn Store, now: Timestamp, node: &str, end: impl Fn(JobId) -> End) {
     let terms = Terms { now, lease: Duration::from_secs(30) };
     let claims = store.claim(&WorkerId::new(node), terms, 100.into()).await.unwrap().claims;
     let mut ends = Vec::new();
