@@ -13,7 +13,7 @@ use tracing::{error, info, warn};
 use super::{History, Open, State};
 
 /// How often the journal is looked at, unless it goes on already: while things happen, and at least.
-const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(8));
+const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
 /// How often it is looked whether something is to be rolled up.
 const RIPE: Duration = Duration::from_secs(30);
 /// Between two attempts at what failed: at first, and at most.
@@ -67,8 +67,8 @@ impl Follower {
                 Left::Failed(error) => error,
             };
             if is_for_good(&error) {
-                error!(%error, "The history is not kept; have it made again with: chronos history rebuild");
                 self.history.set(State::Refused(error.to_string()));
+                error!(%error, "The history is not kept; have it made again with: chronos history rebuild");
                 anew = self.until_asked().await;
             } else {
                 // Those who read it still may let go of it soon.

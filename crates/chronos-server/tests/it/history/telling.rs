@@ -75,7 +75,7 @@ async fn users_are_told_of_their_own_jobs_and_viewers_of_all() {
     vera.get(&of_job(1)).await.expect(200);
     // Also of one that is gone.
     vera.ask("DELETE", &format!("/jobs/{}", jobs[1].0)).await.refused(403);
-    assert_eq!(ada.ask("DELETE", &format!("/jobs/{}", jobs[1].0)).await.status, 204);
+    assert_eq!(ada.ask("DELETE", &format!("/jobs/{}?purge=true", jobs[1].0)).await.status, 204);
     assert_eq!(vera.get(&of_job(1)).await.expect(200)["total"]["endings"]["total"], 200);
     bob.get(&of_job(1)).await.refused(404);
 

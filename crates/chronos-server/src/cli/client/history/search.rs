@@ -22,14 +22,15 @@ const PAGE: usize = 100;
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   chronos history search 'job:invoice status:failed \"connection reset\"'
-  chronos history search disk full after:2026-11-01 -staging
+  chronos history search 'disk full after:2026-11-01 -staging'
   chronos history search kind:audit type:schedule.paused --json
 
-Words and phrases are all asked for; -word is what must not be there. Fields are job, status, owner, type, node,
+Words and phrases are all asked for; -word is what must not be there, and goes
+into quotes with the rest. Fields are job, status, owner, type, node,
 reason, kind (execution, audit, message or toc), after and before.")]
 pub(super) struct Args {
     /// What to look for; everything if left out
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     query: Vec<String>,
     /// How many to show, at most
     #[arg(long, value_name = "N", default_value = "20", value_parser = args::limit)]
