@@ -146,7 +146,8 @@ impl Bare {
                 let tags: Vec<i32> = (0..).take(jobs.len()).collect();
                 let query = sqlx::query(RUN).bind(now).bind(&ids).bind(&jobs).bind(tags);
                 query.execute(&mut *step).await?;
-                let keys: Vec<Vec<u8>> = ids.iter().map(|id| [id.as_bytes(); 2].concat()).collect();
+                let keys: Vec<Vec<u8>> =
+                    ids.iter().map(|id| [id.as_bytes().as_slice(); 2].concat()).collect();
                 let messages = vec![vec![7_u8; self.message]; jobs.len()];
                 let query = sqlx::query(SAY).bind(now).bind(&ids).bind(keys).bind(&jobs);
                 query.bind(messages).execute(&mut *step).await?;

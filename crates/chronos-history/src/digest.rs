@@ -56,6 +56,9 @@ pub struct JobDigest {
     pub facts: JobFacts,
 }
 
+/// What jobs are put in order by.
+type Score = fn(&JobFacts) -> u64;
+
 impl Digest {
     /// Jobs in each list at most.
     pub const LISTED: usize = 10;
@@ -65,7 +68,7 @@ impl Digest {
         self.figures.merge(&facts.figures);
         self.jobs = self.jobs.saturating_add(1);
         self.newest = self.newest.max(facts.newest);
-        let ranks: [(&mut Vec<JobDigest>, fn(&JobFacts) -> u64); 3] = [
+        let ranks: [(&mut Vec<JobDigest>, Score); 3] = [
             (&mut self.most_failing, failures),
             (&mut self.slowest, longest),
             (&mut self.most_skipped, skips),

@@ -14,13 +14,12 @@ pub(super) fn execution(question: &Question<'_>) -> Option<Told> {
     let scheduled = runs.clone().rev().find(|run| run.trigger.is_scheduled());
     let filled_in = filled_in(runs.clone());
     let execution = scheduled.or(filled_in).or_else(|| runs.next_back())?;
-    let told = match &execution.state {
-        State::Skipped { reason, at } => passed_over(question, execution.slot, reason, *at, ""),
-        _ => {
-            let how = fired(question, execution);
-            let sentence = format!("{how} and {}", became(question, execution));
-            (execution.slot, Verdict::Fired, sentence)
-        }
+    let told = if let State::Skipped { reason, at } = &execution.state {
+        passed_over(question, execution.slot, reason, *at, "")
+    } else {
+        let how = fired(question, execution);
+        let sentence = format!("{how} and {}", became(question, execution));
+        (execution.slot, Verdict::Fired, sentence)
     };
     match filled_in.filter(|run| run.id != execution.id) {
         None => Some(told),

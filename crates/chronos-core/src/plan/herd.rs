@@ -101,14 +101,13 @@ impl Herd {
         let Some(first) = first.filter(|first| *first < self.end()) else {
             return;
         };
-        match self.rhythm(job, first) {
-            Some(rhythm) => *self.crowds.entry(rhythm).or_default() += 1,
-            None => {
-                let most = job.spec.schedule.max_runs().map_or(u64::MAX, NonZeroU64::get);
-                let slots = most.saturating_sub(standing.tally.fired);
-                let crowd = Crowd { jobs: 1, slots, jitter: job.spec.jitter, quiet_hours };
-                self.walk(&job.spec.schedule, first, crowd);
-            }
+        if let Some(rhythm) = self.rhythm(job, first) {
+            *self.crowds.entry(rhythm).or_default() += 1
+        } else {
+            let most = job.spec.schedule.max_runs().map_or(u64::MAX, NonZeroU64::get);
+            let slots = most.saturating_sub(standing.tally.fired);
+            let crowd = Crowd { jobs: 1, slots, jitter: job.spec.jitter, quiet_hours };
+            self.walk(&job.spec.schedule, first, &crowd);
         }
     }
 
@@ -124,7 +123,7 @@ impl Herd {
             // It was a schedule when it was taken apart.
             let Ok(schedule) = schedule else { continue };
             let (slots, jitter) = (u64::MAX, rhythm.jitter);
-            self.walk(&schedule, first, Crowd { jobs, slots, jitter, quiet_hours: quiet });
+            self.walk(&schedule, first, &Crowd { jobs, slots, jitter, quiet_hours: quiet });
         }
         self.patience > 0
     }
@@ -182,8 +181,8 @@ impl Herd {
     }
 
     /// Goes through the slots of those that come together.
-    fn walk(&mut self, schedule: &Schedule, first: Timestamp, crowd: Crowd<'_>) {
-        let Crowd { jobs, slots: mut left, jitter, quiet_hours } = crowd;
+    fn walk(&mut self, schedule: &Schedule, first: Timestamp, crowd: &Crowd<'_>) {
+        let Crowd { jobs, slots: mut left, jitter, quiet_hours } = *crowd;
         let mut slot = Some(first);
         // Slots before this time are held back by a quiet that was counted already.
         let mut quiet_until = Timestamp::MIN;

@@ -40,12 +40,11 @@ impl Draft<'_> {
     fn run_once(&mut self, first: Timestamp, cutoff: Timestamp) {
         let missed = self.slots(first, cutoff);
         let last = missed.last;
-        match self.slot_after(last).filter(|slot| *slot <= self.now) {
-            Some(slot) => self.fire(slot, Trigger::Schedule, slot, Some(missed)),
-            None => {
-                let stood_for = (first != last).then_some(missed);
-                self.fire(last, Trigger::CatchUp, self.caught_up_at(), stood_for);
-            }
+        if let Some(slot) = self.slot_after(last).filter(|slot| *slot <= self.now) {
+            self.fire(slot, Trigger::Schedule, slot, Some(missed))
+        } else {
+            let stood_for = (first != last).then_some(missed);
+            self.fire(last, Trigger::CatchUp, self.caught_up_at(), stood_for);
         }
     }
 

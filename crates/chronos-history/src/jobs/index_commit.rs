@@ -28,7 +28,7 @@ impl Default for IndexCommitJobConfig {
     }
 }
 
-/// Registers the job "index_commit", which commits an index on its schedule and never twice at once.
+/// Registers the job "`index_commit`", which commits an index on its schedule and never twice at once.
 ///
 /// `commit` says in a few words what it did, or why it could not. It is told by the context when to stop; an
 /// index that blocks does so on a thread for that.

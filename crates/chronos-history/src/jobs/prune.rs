@@ -125,7 +125,7 @@ pub async fn create_prune_job(
     scheduler.register(job(PRUNE_JOB, config), run).await
 }
 
-/// Registers the job "toc_prune", which forgets periods that are not to be kept any longer.
+/// Registers the job "`toc_prune`", which forgets periods that are not to be kept any longer.
 pub async fn create_toc_prune_job(
     scheduler: &SchedulerService,
     archives: Arc<dyn Archives>,

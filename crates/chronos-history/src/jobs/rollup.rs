@@ -68,7 +68,7 @@ impl RollupJobConfig {
     }
 }
 
-/// Registers the jobs "toc_rollup_day", "toc_rollup_week" and "toc_rollup_month", none of which runs twice at
+/// Registers the jobs "`toc_rollup_day`", "`toc_rollup_week`" and "`toc_rollup_month`", none of which runs twice at
 /// once. Each takes up where one before it was stopped, at whatever point, and tells what came late as well.
 pub async fn create_rollup_jobs(
     scheduler: &SchedulerService,

@@ -40,6 +40,7 @@ const MOST_CALLS: usize = 1_000_000;
 /// How `chronos serve` works: every key of `chronos.toml`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key that is on or off")]
 pub struct Config {
     /// Where gRPC, health and metrics are served.
     pub listen: SocketAddr,

@@ -140,6 +140,7 @@ impl Contract for HistoryService {
 }
 
 /// The same refusal in the words of gRPC.
+#[expect(clippy::needless_pass_by_value, reason = "errors are mapped by it")]
 fn refused(problem: Problem) -> Status {
     let code = match problem.status() {
         StatusCode::BAD_REQUEST => Code::InvalidArgument,

@@ -96,7 +96,7 @@ fn lines(watch: Watch) -> impl Stream<Item = Bytes> + Send {
     let rest = futures::stream::unfold(watch, async |mut watch| {
         let line = match tokio::time::timeout(SIGN_OF_LIFE, watch.next()).await {
             // A store that fails ends the stream; whoever comes back looks at everything again.
-            Ok(changed) => line(changed.ok()?),
+            Ok(changed) => line(&changed.ok()?),
             Err(_) => streams::comment("still here"),
         };
         Some((line, watch))
@@ -104,7 +104,7 @@ fn lines(watch: Watch) -> impl Stream<Item = Bytes> + Send {
     futures::stream::once(async { first }).chain(rest)
 }
 
-fn line(changed: Changed) -> Bytes {
+fn line(changed: &Changed) -> Bytes {
     let jobs = changed.jobs.iter().map(ToString::to_string).collect();
     streams::event("changed", None, &JobChanges { jobs, many: changed.many }).into()
 }

@@ -70,6 +70,7 @@ pub(super) struct Executions {
 
 /// How long something took.
 #[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the unit is part of what is told")]
 pub(super) struct Latency {
     avg_ms: Option<f64>,
     max_ms: Option<f64>,

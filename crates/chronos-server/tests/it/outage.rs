@@ -46,7 +46,7 @@ async fn make_jobs(daemon: SocketAddr) {
         let made = made.expect(201);
         if name == "paused" {
             let created = chronos_core::Timestamp::parse(text(&made["created_at"])).unwrap();
-            let end = created.after(std::time::Duration::from_secs(2 * 3_600 + 1_800));
+            let end = created.after(std::time::Duration::from_mins(150));
             let pause = json!({"note": "moving house", "resume_at": end.to_string()}).to_string();
             let path = format!("/jobs/{}/pause", text(&made["id"]));
             send(daemon, "POST", &path, JSON, pause.as_bytes()).await.expect(200);

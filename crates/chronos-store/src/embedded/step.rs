@@ -65,6 +65,7 @@ pub(super) fn readable<T>(loaded: Result<T>) -> Result<Result<T>> {
 
 /// What may have come due by a step.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each loop is woken or is not")]
 pub(super) struct Wakes {
     job: bool,
     execution: bool,

@@ -141,13 +141,12 @@ impl Shared {
             let query = self.sql.backfills_unfinished.query().bind(job.uuid());
             let rows = query.fetch_all(&mut **session).await?;
             let found = rows.iter().filter_map(|row| decode(row).ok());
-            let before = match found.into_iter().find(|it| it.id() == id) {
-                Some(before) => before,
-                None => {
-                    let query = self.sql.backfill_read.query().bind(id.uuid());
-                    let row = query.fetch_optional(&mut **session).await?;
-                    decode(&row.ok_or(Error::NoSuchBackfill(id))?)?
-                }
+            let before = if let Some(before) = found.into_iter().find(|it| it.id() == id) {
+                before
+            } else {
+                let query = self.sql.backfill_read.query().bind(id.uuid());
+                let row = query.fetch_optional(&mut **session).await?;
+                decode(&row.ok_or(Error::NoSuchBackfill(id))?)?
             };
             Ok(switch_one(step, &before, switch)?)
         })
@@ -254,7 +253,9 @@ impl Shared {
         if first.is_none_or(|first| first > now) {
             let mut idle = Advanced::default();
             idle.look_again(now.after(SELDOM));
-            first.into_iter().for_each(|first| idle.look_again(first));
+            if let Some(first) = first {
+                idle.look_again(first);
+            }
             return Ok(idle);
         }
         let after = *self.backfills_after.lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,7 +266,7 @@ impl Shared {
         let jobs = jobs?;
         // The next step goes on behind these, so that those which wait hold up no others.
         let more = jobs.len() == most;
-        let place = jobs.last().filter(|_| more).map_or(Uuid::nil(), |job| job.uuid());
+        let place = jobs.last().filter(|_| more).map_or(Uuid::nil(), super::values::AsUuid::uuid);
         *self.backfills_after.lock().unwrap_or_else(PoisonError::into_inner) = place;
         let mut advanced = if jobs.is_empty() {
             Advanced::default()

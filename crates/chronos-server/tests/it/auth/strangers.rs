@@ -75,9 +75,10 @@ async fn what_is_somebody_elses_is_not_there_on_any_route() {
             _ => "",
         };
         let lines = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
-        let path = match path.ends_with("/explain") {
-            true => format!("{path}?at=2026-01-01T00:00:00Z"),
-            false => path.to_owned(),
+        let path = if path.ends_with("/explain") {
+            format!("{path}?at=2026-01-01T00:00:00Z")
+        } else {
+            path.to_owned()
         };
         let theirs = path.replace("{id}", id);
         let theirs = eve.send(method, &theirs, lines, body.as_bytes()).await;

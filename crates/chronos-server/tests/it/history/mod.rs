@@ -98,7 +98,7 @@ async fn told_all(address: SocketAddr) -> Value {
     let told = tokio::time::timeout(Duration::from_secs(100), all).await;
     match told {
         Ok(told) => told,
-        Err(_) => panic!("not told in time: {}", get(address, "/history").await),
+        Err(late) => panic!("not told in time, {late}: {}", get(address, "/history").await),
     }
 }
 

@@ -25,7 +25,7 @@ async fn a_damaged_history_stops_nobody_and_is_made_again_by_one_command() {
         assert!(log.contains("chronos history rebuild"), "{log}");
         let standing = get(address, "/history").await;
         assert_eq!(standing["status"], "refused", "{standing}");
-        assert_eq!(get(address, "/jobs").await["items"].as_array().unwrap().len() > 2, true);
+        assert!(get(address, "/jobs").await["items"].as_array().unwrap().len() > 2);
         let (server, place) = (format!("http://{address}"), data.display().to_string());
         let at = ["--server", &server, "--data-dir", &place];
         let made = crate::answer(&[&["history", "rebuild", "--yes"], &at[..]].concat());

@@ -77,7 +77,7 @@ async fn the_newest_runs_of_several_jobs_are_told_at_once() {
     assert!(told["items"][0]["runs"][0]["duration_ms"].is_u64());
     assert_eq!(told["items"][1], json!({"job_id": idle["id"], "runs": []}));
     let many = vec![text(&fail["id"]); 101].join(",");
-    for query in ["".to_owned(), "?ids=x".to_owned(), format!("?ids={many}")] {
+    for query in [String::new(), "?ids=x".to_owned(), format!("?ids={many}")] {
         assert_eq!(house.get(&format!("/jobs/recent{query}")).await.refused(400).0, "ids");
     }
     house.close().await;

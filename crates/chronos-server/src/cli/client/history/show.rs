@@ -90,7 +90,7 @@ fn period(level: Level, text: &str) -> Option<Period> {
     let number = |text: &str| text.parse::<i32>().ok();
     let date = |text: &str| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
     let of_week = || {
-        let (year, week) = text.split_once("-W").or_else(|| text.split_once("W"))?;
+        let (year, week) = text.split_once("-W").or_else(|| text.split_once('W'))?;
         NaiveDate::from_isoywd_opt(number(year)?, week.parse().ok()?, Weekday::Mon)
     };
     let of_hour = || {
