@@ -125,7 +125,7 @@ impl Filled {
 
 fn entry(sequence: u64, job: JobId, at: Timestamp) -> Entry {
     let took = Duration::from_micros(sequence.wrapping_mul(0x9e37_79b9) % 2_000_000);
-    let failed = sequence % 50 == 0;
+    let failed = sequence.is_multiple_of(50);
     let ended = Ended {
         id: ExecutionId::of(job, at, &Trigger::Manual { number: sequence }, 1),
         ending: if failed { EndingKind::Failed } else { EndingKind::Success },

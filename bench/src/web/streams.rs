@@ -117,7 +117,7 @@ async fn slots(daemon: &Daemon) -> anyhow::Result<HashMap<u64, u64>> {
         if page["more"] != true {
             return Ok(slots);
         }
-        after = page["next_cursor"].as_str().context("a page has a cursor")?.to_owned();
+        page["next_cursor"].as_str().context("a page has a cursor")?.clone_into(&mut after);
     }
 }
 

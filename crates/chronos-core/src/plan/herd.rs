@@ -102,7 +102,7 @@ impl Herd {
             return;
         };
         if let Some(rhythm) = self.rhythm(job, first) {
-            *self.crowds.entry(rhythm).or_default() += 1
+            *self.crowds.entry(rhythm).or_default() += 1;
         } else {
             let most = job.spec.schedule.max_runs().map_or(u64::MAX, NonZeroU64::get);
             let slots = most.saturating_sub(standing.tally.fired);

@@ -41,7 +41,7 @@ impl Draft<'_> {
         let missed = self.slots(first, cutoff);
         let last = missed.last;
         if let Some(slot) = self.slot_after(last).filter(|slot| *slot <= self.now) {
-            self.fire(slot, Trigger::Schedule, slot, Some(missed))
+            self.fire(slot, Trigger::Schedule, slot, Some(missed));
         } else {
             let stood_for = (first != last).then_some(missed);
             self.fire(last, Trigger::CatchUp, self.caught_up_at(), stood_for);

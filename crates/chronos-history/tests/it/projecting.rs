@@ -84,7 +84,7 @@ async fn history(store: &dyn Store, between: impl AsyncFn(u64)) {
                 store.amend_job(jobs[0], pause, None, after(second)).await.unwrap();
             }
             20 => {
-                drop(store.amend_job(jobs[0], Change::Resume, None, after(second)).await.unwrap())
+                drop(store.amend_job(jobs[0], Change::Resume, None, after(second)).await.unwrap());
             }
             25 => {
                 let run = store.run_now(jobs[1], None, after(second)).await.unwrap();
@@ -120,10 +120,10 @@ async fn the_archive_tells_what_the_store_has(store: Arc<dyn Store>) {
     let path = directory.path().join("history");
     let projector = Projector::open(store.clone(), &path).await.unwrap();
     history(store.as_ref(), async |step: u64| {
-        if step % 3 == 0 {
+        if step.is_multiple_of(3) {
             projector.tick().await.unwrap();
         }
-        if step % 7 == 0 {
+        if step.is_multiple_of(7) {
             roll_up(projector.archive()).await;
         }
     })

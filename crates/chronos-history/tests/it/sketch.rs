@@ -46,7 +46,9 @@ proptest! {
         let [one, other, third] = [one, other, third].map(|part| sketch(&part));
         for order in [[&one, &other, &third], [&third, &one, &other], [&other, &third, &one]] {
             let mut left = Sketch::default();
-            order.iter().for_each(|part| left.merge(part));
+            for part in &order {
+                left.merge(part);
+            }
             prop_assert_eq!(&left, &whole);
             let mut right = order[1].clone();
             right.merge(order[2]);

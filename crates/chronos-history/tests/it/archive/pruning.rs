@@ -19,7 +19,8 @@ fn journal() -> Vec<Entry> {
     let runs = 1..=(120 * 8);
     let entry = |sequence: u64| {
         let at = first.after(Duration::from_hours(3) * u32::try_from(sequence - 1).unwrap());
-        let ending = if sequence % 7 == 0 { EndingKind::Failed } else { EndingKind::Success };
+        let ending =
+            if sequence.is_multiple_of(7) { EndingKind::Failed } else { EndingKind::Success };
         ended(
             sequence,
             job(u8::try_from(sequence % 3).unwrap()),

@@ -54,6 +54,7 @@ pub(super) struct Setup {
 }
 
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there are few of them")]
 pub(super) enum Beat {
     Cron(Generated, Tz),
     Every(u32),
@@ -142,7 +143,7 @@ impl Setup {
     pub(super) fn on_schedule_of(self, other: &Self) -> Self {
         let Self { beat, start, end, max_runs, .. } = other.clone();
         let says = self.says || !matches!(beat, Beat::Cron(..) | Beat::Every(_));
-        Self { beat, start, end, max_runs, says, ..self }
+        Self { beat, says, start, end, max_runs, ..self }
     }
 
     fn schedule(&self, begun: Timestamp) -> Result<Schedule, Error> {

@@ -67,7 +67,7 @@ fn waiting(schema: &str) -> String {
 async fn a_session_that_is_cut_at_any_step_of_firing_leaves_all_of_it_or_nothing() {
     let schema = fresh().await;
     let mut config = schema.config();
-    config.url += &format!("?application_name={}", schema.name);
+    config.url = format!("{}?application_name={}", config.url, schema.name);
     let store = Arc::new(PostgresStore::open(config).await.unwrap());
     for spec in jobs() {
         store.create_job(spec, at(0)).await.unwrap();
