@@ -13,7 +13,7 @@ use tracing::{error, info, warn};
 use super::{History, Open, State};
 
 /// How often the journal is looked at, unless it goes on already: while things happen, and at least.
-const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
+const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(32));
 /// How often it is looked whether something is to be rolled up.
 const RIPE: Duration = Duration::from_secs(30);
 /// Between two attempts at what failed: at first, and at most.

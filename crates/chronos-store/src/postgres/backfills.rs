@@ -21,7 +21,7 @@ use super::step::Step;
 use super::values::{AsUuid as _, Fields, count, limit as rows_up_to, tag, time, uuids};
 
 /// How often a node looks whether others made some, of which it was not told.
-const SELDOM: Duration = Duration::from_secs(10);
+const SELDOM: Duration = Duration::from_secs(20);
 /// Jobs whose backfills one step looks at.
 const JOBS_PER_STEP: usize = 64;
 

@@ -62,15 +62,26 @@ async fn a_copy_of_the_directory_at_any_time_is_an_index() {
             indexer.commit().await.unwrap();
         }
         // As kill -9 leaves it.
-        let copy = tempdir().unwrap();
-        for file in std::fs::read_dir(indexer.index().path()).unwrap() {
-            let file = file.unwrap();
-            std::fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
-        }
+        let copy = copy_of(indexer.index().path());
         let left = Index::open(copy.path()).unwrap();
         assert_eq!(left.cursors(), indexer.index().committed());
         let slots = usize::try_from((slot + 1) / 3 * 3).unwrap();
         assert_eq!(count(&left, "reset"), slots);
+    }
+}
+
+/// A copy of what is there at one time: a file that went meanwhile has it begin anew.
+fn copy_of(directory: &std::path::Path) -> tempfile::TempDir {
+    'anew: loop {
+        let copy = tempdir().unwrap();
+        for file in std::fs::read_dir(directory).unwrap() {
+            let file = file.unwrap();
+            match std::fs::copy(file.path(), copy.path().join(file.file_name())) {
+                Err(gone) if gone.kind() == std::io::ErrorKind::NotFound => continue 'anew,
+                copied => copied.unwrap(),
+            };
+        }
+        return copy;
     }
 }
 

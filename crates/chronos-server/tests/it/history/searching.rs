@@ -10,6 +10,9 @@ use crate::auth::{Someone, credentials};
 use crate::daemon::house::{House, config};
 use crate::rest::text;
 
+/// What happened long ago is found as long as it is kept.
+const KEPT: [&str; 2] = ["--history-days", "36500"];
+
 /// What somebody finds, once there is as much as expected.
 async fn found(who: &Someone, query: &str, total: u64) -> Value {
     let path = format!("/history/search?limit=7&query={query}");
@@ -103,7 +106,7 @@ async fn the_command_shows_what_it_finds_and_marks_it() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     fill_directory(&data, &["somebody"], 10).await;
-    let (mut daemon, address) = crate::serving::Serving::over(&data, &[]).await;
+    let (mut daemon, address) = crate::serving::Serving::over(&data, &KEPT).await;
     let (server, place) = (format!("http://{address}"), data.display().to_string());
     let at = ["--server", &server, "--data-dir", &place];
     let nobody = Someone { address, token: None };
