@@ -274,6 +274,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Calls `hook` whenever something may have come due earlier than last said.
     fn watch(&self, hook: WakeHook);
+
+    /// How many may fire due jobs at once, and be the quicker for it.
+    fn planners(&self) -> usize {
+        1
+    }
 }
 
 /// Told that something may be due; must return at once.

@@ -3,33 +3,28 @@
 use async_trait::async_trait;
 use chronos_core::Timestamp;
 use chronos_core::store::{self, Taker};
+use futures::future::join_all;
 use tracing::error;
 
 use super::Tick;
 use super::starter::Starter;
 
-/// Fires the slots of due jobs, a batch at a turn, and starts what may begin at once.
+/// Fires the slots of due jobs, a batch at a turn, or several where the store is the quicker for it, and starts what
+/// may begin at once.
 pub struct Planner {
     starter: Starter,
+    /// Whether more was due after the last turn.
+    more: bool,
 }
 
 impl Planner {
     pub(super) fn new(starter: Starter) -> Self {
-        Self { starter }
-    }
-}
-
-#[async_trait]
-impl Tick for Planner {
-    fn name(&self) -> &'static str {
-        "planner"
+        Self { starter, more: false }
     }
 
-    async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
+    /// Fires a batch; says when the next job is due, and whether that time has come.
+    async fn fire(&self) -> store::Result<(Option<Timestamp>, bool)> {
         let shared = &self.starter.shared;
-        if let Some(later) = shared.braked() {
-            return Ok(Some(later));
-        }
         let config = &shared.config;
         let room = shared.room();
         let openings = room.left();
@@ -47,6 +42,30 @@ impl Tick for Planner {
             error!(%job, error = %unreadable, "Job set aside: its record cannot be read");
         }
         self.starter.begin(fired.claims, claimed_at, room).await;
-        Ok(fired.next)
+        Ok((fired.next, more))
+    }
+}
+
+#[async_trait]
+impl Tick for Planner {
+    fn name(&self) -> &'static str {
+        "planner"
+    }
+
+    async fn tick(&mut self) -> store::Result<Option<Timestamp>> {
+        let shared = &self.starter.shared;
+        if let Some(later) = shared.braked() {
+            return Ok(Some(later));
+        }
+        let at_once = if self.more { shared.store.planners() } else { 1 };
+        self.more = false;
+        let mut next = None;
+        // All of them come to their ends before one that failed is told of.
+        for fired in join_all((0..at_once).map(|_| self.fire())).await {
+            let (due, more) = fired?;
+            next = due.into_iter().chain(next).min();
+            self.more |= more;
+        }
+        Ok(next)
     }
 }

@@ -168,6 +168,7 @@ impl Step {
                 running.lease.token = token;
             }
             self.put_live(execution.clone())?;
+            self.handed_out.push(execution.id);
             let hold = Hold { execution: execution.id, token };
             handed_out.push(Claim { spec: claim.spec, execution, hold });
         }

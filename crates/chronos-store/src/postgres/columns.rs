@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use chronos_core::execution::{Run, Running, State, Trigger};
-use chronos_core::policy::retry;
+use chronos_core::execution::{Running, Trigger};
 use chronos_core::store::{Error, Result};
 use chronos_core::{Execution, Timestamp};
 use sqlx::Postgres;
@@ -13,8 +12,9 @@ use sqlx::types::Uuid;
 use sqlx::types::chrono::{DateTime, Utc};
 
 use super::finishing::PlainEnd;
+use super::live::limit_us;
 use super::step::{Desk, expiry};
-use super::values::{AsUuid as _, cause_name, count, millis, reason_name, small, tag, text, time};
+use super::values::{AsUuid as _, cause_name, count, millis, small, text, time};
 
 type Bound = Query<'static, Postgres, PgArguments>;
 type Instant = DateTime<Utc>;
@@ -84,10 +84,13 @@ pub(super) struct LiveColumns<'a> {
     deadlines: Vec<Option<Instant>>,
     reap_ats: Vec<Option<Instant>>,
     cancels: Vec<Option<&'static str>>,
+    revisions: Vec<i64>,
+    limits: Vec<Option<i64>>,
 }
 
 impl<'a> LiveColumns<'a> {
-    pub(super) fn push(&mut self, execution: &'a Execution) -> Result<()> {
+    /// Adds an execution of a job whose spec in force has this revision.
+    pub(super) fn push(&mut self, execution: &'a Execution, desk: &Desk) -> Result<()> {
         let running: Option<&Running> = execution.running();
         let at = |at: fn(&Running) -> Timestamp| running.map(|running| time(at(running)));
         self.heads.push(execution)?;
@@ -100,6 +103,8 @@ impl<'a> LiveColumns<'a> {
         self.deadlines.push(running.and_then(|running| running.deadline).map(time));
         self.reap_ats.push(expiry(execution).map(|(at, _)| time(at)));
         self.cancels.push(running.and_then(|running| running.cancel).map(cause_name));
+        self.revisions.push(desk.row.revision);
+        self.limits.push(limit_us(execution, desk));
         Ok(())
     }
 
@@ -111,7 +116,7 @@ impl<'a> LiveColumns<'a> {
         let heads = &self.heads;
         let query = query.bind(&heads.ids).bind(&heads.jobs).bind(&heads.slots);
         let query = heads.bind_rest(query.bind(&heads.run_ats));
-        self.bind_state(query)
+        self.bind_state(query).bind(&self.revisions).bind(&self.limits)
     }
 
     pub(super) fn bind_changes(self, query: Bound) -> Bound {
@@ -131,140 +136,72 @@ fn owned<'a>(texts: &'a [Option<Cow<'_, str>>]) -> Vec<Option<&'a str>> {
     texts.iter().map(Option::as_deref).collect()
 }
 
-/// Executions that are over.
-#[derive(Default)]
-pub(super) struct PastColumns<'a> {
-    heads: Heads,
-    tags: Vec<i32>,
-    statuses: Vec<&'static str>,
-    workers: Vec<Option<Cow<'a, str>>>,
-    tokens: Vec<Option<i64>>,
-    started_ats: Vec<Option<Instant>>,
-    finished_ats: Vec<Instant>,
-    durations: Vec<Option<f64>>,
-    response_codes: Vec<Option<i32>>,
-    response_times: Vec<Option<f64>>,
-    response_bodies: Vec<Option<&'a [u8]>>,
-    truncated: Vec<Option<bool>>,
-    errors: Vec<Option<Cow<'a, str>>>,
-    retryable: Vec<Option<bool>>,
-    retry_afters: Vec<Option<f64>>,
-    reasons: Vec<Option<&'static str>>,
-    notes: Vec<Option<Cow<'a, str>>>,
-    logs: Vec<Option<Cow<'a, str>>>,
-    dead_letters: Vec<bool>,
-}
-
-impl<'a> PastColumns<'a> {
-    pub(super) fn push(&mut self, execution: &'a Execution, dead_letter: bool) -> Result<()> {
-        let failure = match &execution.state {
-            State::Failed(_, failure) => Some(failure),
-            _ => None,
-        };
-        let (reason, note) = match &execution.state {
-            State::Cancelled { cause, .. } => (Some(cause_name(*cause)), None),
-            State::Skipped { reason, .. } => {
-                let (name, note) = reason_name(reason);
-                (Some(name), note)
-            }
-            _ => (None, None),
-        };
-        let unfinished = || Error::Corrupt(format!("execution {} is not over", execution.id));
-        self.finished_ats.push(time(execution.finished_at().ok_or_else(unfinished)?));
-        self.heads.push(execution)?;
-        self.tags.push(tag(execution.id.tag()));
-        self.statuses.push(execution.status());
-        self.push_run(execution.run());
-        self.errors.push(failure.map(|failure| text(&failure.message)));
-        self.retryable.push(failure.map(|failure| failure.class == retry::Class::Transient));
-        self.retry_afters.push(failure.and_then(|failure| failure.retry_after).map(millis));
-        self.reasons.push(reason);
-        self.notes.push(note.map(text));
-        self.dead_letters.push(dead_letter);
-        Ok(())
-    }
-
-    fn push_run(&mut self, run: Option<&'a Run>) {
-        let response = run.and_then(|run| run.response.as_deref());
-        self.workers.push(run.map(|run| text(run.worker.as_str())));
-        self.tokens.push(run.map(|run| count(run.token.0)));
-        self.started_ats.push(run.map(|run| time(run.started_at)));
-        self.durations.push(run.map(|run| millis(run.took)));
-        self.logs.push(run.and_then(|run| run.log.as_deref()).map(text));
-        self.response_codes.push(response.map(|response| i32::from(response.status)));
-        self.response_times.push(response.map(|response| millis(response.took)));
-        self.response_bodies.push(response.map(|response| &*response.body));
-        self.truncated.push(response.map(|response| response.truncated));
-    }
-
-    pub(super) fn bind(self, query: Bound) -> Bound {
-        let heads = &self.heads;
-        let query = query.bind(&heads.ids).bind(&heads.jobs).bind(self.tags).bind(&heads.slots);
-        let query = heads.bind_rest(query.bind(&heads.run_ats));
-        let query = query.bind(self.statuses).bind(owned(&self.workers)).bind(self.tokens);
-        let query = query.bind(self.started_ats).bind(self.finished_ats).bind(self.durations);
-        let query = query.bind(self.response_codes).bind(self.response_times);
-        let query = query.bind(self.response_bodies).bind(self.truncated);
-        let query = query.bind(owned(&self.errors)).bind(self.retryable).bind(self.retry_afters);
-        let query = query.bind(self.reasons).bind(owned(&self.notes)).bind(owned(&self.logs));
-        query.bind(self.dead_letters)
-    }
-}
-
 /// Plain ends of runs.
 #[derive(Default)]
-pub(super) struct EndColumns<'a> {
-    ids: Vec<Uuid>,
-    tokens: Vec<i64>,
+pub(super) struct EndColumns {
     jobs: Vec<Uuid>,
-    changes: Vec<i64>,
-    succeeded: Vec<i64>,
-    rests: Vec<&'static str>,
+    ids: Vec<Uuid>,
+    revisions: Vec<i64>,
+    are_over: Vec<bool>,
     started_ats: Vec<Instant>,
-    finished_ats: Vec<Instant>,
     durations: Vec<f64>,
-    tags: Vec<i32>,
-    response_codes: Vec<Option<i32>>,
-    response_times: Vec<Option<f64>>,
-    response_bodies: Vec<Option<&'a [u8]>>,
-    truncated: Vec<Option<bool>>,
-    logs: Vec<Option<Cow<'a, str>>>,
 }
 
-impl<'a> EndColumns<'a> {
-    pub(super) fn push(
-        &mut self,
-        PlainEnd { row, tally, rest, ended, .. }: &'a PlainEnd,
-    ) -> Result<()> {
+impl EndColumns {
+    pub(super) fn push(&mut self, end: &PlainEnd) -> Result<()> {
+        let PlainEnd { ended, is_over, revision, .. } = end;
         let without = || Error::Corrupt(format!("execution {} ended without a run", ended.id));
         let run = ended.run().ok_or_else(without)?;
-        let response = run.response.as_deref();
+        self.jobs.push(ended.job.uuid());
         self.ids.push(ended.id.uuid());
-        self.tokens.push(count(run.token.0));
-        self.jobs.push(row.id.uuid());
-        self.changes.push(row.changes);
-        self.succeeded.push(count(tally.succeeded));
-        self.rests.push(rest.as_str());
+        self.revisions.push(*revision);
+        self.are_over.push(*is_over);
         self.started_ats.push(time(run.started_at));
-        self.finished_ats.push(time(run.finished_at));
         self.durations.push(millis(run.took));
-        self.tags.push(tag(ended.id.tag()));
-        self.response_codes.push(response.map(|response| i32::from(response.status)));
-        self.response_times.push(response.map(|response| millis(response.took)));
-        self.response_bodies.push(response.map(|response| &*response.body));
-        self.truncated.push(response.map(|response| response.truncated));
-        self.logs.push(run.log.as_deref().map(text));
         Ok(())
     }
 
     pub(super) fn bind(self, query: Bound) -> Bound {
-        let query = query.bind(self.ids).bind(self.tokens).bind(self.jobs).bind(self.changes);
-        let query = query.bind(self.succeeded).bind(self.rests).bind(self.started_ats);
-        let query = query.bind(self.finished_ats).bind(self.durations).bind(self.tags);
-        let query = query.bind(self.response_codes).bind(self.response_times);
-        let query = query.bind(self.response_bodies).bind(self.truncated);
-        query.bind(owned(&self.logs))
+        let query = query.bind(self.jobs).bind(self.ids).bind(self.revisions).bind(self.are_over);
+        query.bind(self.started_ats).bind(self.durations)
     }
+}
+
+/// Jobs that have gone on to their next slots.
+#[derive(Default)]
+pub(super) struct FiredColumns {
+    ids: Vec<Uuid>,
+    due_ats: Vec<Option<Instant>>,
+    next_slots: Vec<Option<Instant>>,
+    last_slots: Vec<Option<Instant>>,
+    fired: Vec<i64>,
+    lives: Vec<Vec<u8>>,
+}
+
+impl FiredColumns {
+    pub(super) fn of(desks: &[&Desk]) -> Self {
+        let mut columns = Self::default();
+        for desk in desks {
+            let standing = desk.standing();
+            columns.ids.push(desk.row.id.uuid());
+            columns.due_ats.push(desk.due_at().map(time));
+            columns.next_slots.push(standing.next_slot.map(time));
+            columns.last_slots.push(standing.last_slot.map(time));
+            columns.fired.push(count(standing.tally.fired));
+            columns.lives.push(lives(desk));
+        }
+        columns
+    }
+
+    pub(super) fn bind(self, query: Bound) -> Bound {
+        let query = query.bind(self.ids).bind(self.due_ats).bind(self.next_slots);
+        query.bind(self.last_slots).bind(self.fired).bind(self.lives)
+    }
+}
+
+/// The ids of what lives of a job, one behind the other.
+fn lives(desk: &Desk) -> Vec<u8> {
+    desk.live.iter().flat_map(|live| *live.id.as_bytes()).collect()
 }
 
 /// Jobs, where they stand.
@@ -327,7 +264,7 @@ impl<'a> StandingColumns<'a> {
         self.last_skip_reasons.push(tally.last_skip.as_ref().map(|(_, reason)| text(reason)));
         self.failing_sinces.push(standing.failing.map(|failing| time(failing.since)));
         self.failures.push(standing.failing.map(|failing| small(failing.failures)));
-        self.lives.push(desk.live.iter().flat_map(|live| *live.id.as_bytes()).collect());
+        self.lives.push(lives(desk));
     }
 
     pub(super) fn is_empty(&self) -> bool {

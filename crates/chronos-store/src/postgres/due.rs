@@ -125,8 +125,13 @@ impl Shared {
             step.fires = true;
             self.fire_from(session, step, from, (limit, taker)).await
         });
+        if fired.is_err() {
+            // Whoever came by meanwhile has passed over what this step had locked.
+            from.0.iter().for_each(|(at, _)| self.horizons.lower_due(*at));
+        }
         let (fired, held, nothing_below) = fired?;
-        self.held.keep(held);
+        let all = fired.claims.len();
+        self.held.keep(held, all);
         for (job, _) in &fired.unreadable {
             self.set_aside(*job);
         }

@@ -12,14 +12,13 @@ use chronos_core::{Execution, ExecutionId, JobId, Timestamp};
 use super::apply::asked_to_stop;
 use super::fault::Outcome;
 use super::held::Holding;
-use super::horizon::{Place, first_at};
-use super::rows::StandingRow;
+use super::horizon::first_at;
 use super::session::Session;
 use super::shared::{Shared, step};
 use super::statements::Bound;
 use super::step::{Step, expiry};
 use super::values::{
-    AsUuid as _, Fields, cause_named, count, limit as rows_up_to, tag, time, uuids,
+    AsUuid, Fields, cause_named, count, limit as rows_up_to, tag, time, uuids,
 };
 
 /// Executions that one step may reap.
@@ -27,6 +26,25 @@ const REAPED_PER_STEP: usize = 1_024;
 
 /// One reaping in so many looks at every lease.
 const WHOLE_LOOKS: u32 = 8;
+
+/// Leases that are looked at together, if no more are asked for.
+const LEASES: usize = 32;
+
+/// Looks at leases to learn when the next runs out.
+const LOOKS_AHEAD: u32 = 64;
+
+/// What is set aside is looked at again after this time.
+const LATER: Duration = Duration::from_secs(30);
+
+/// What a look at leases found.
+struct Looked {
+    number: usize,
+    /// The latest time at which one of them was to be looked at.
+    up_to: Option<Timestamp>,
+    /// When the first runs out of what they hold.
+    next: Option<Timestamp>,
+    expired: Vec<ExecutionId>,
+}
 
 /// The least time after an instant.
 pub(super) fn just_after(at: Timestamp) -> Timestamp {
@@ -44,9 +62,9 @@ impl Shared {
     /// offered to nobody again.
     pub(super) async fn with_specs(
         &self,
-        claims: Vec<(StandingRow, Execution)>,
+        claims: Vec<(i64, Execution)>,
     ) -> Result<Vec<Claim>> {
-        let jobs = claims.iter().map(|(row, _)| (row.id, row.revision));
+        let jobs = claims.iter().map(|(revision, execution)| (execution.job, *revision));
         let known = self.specs.all_known(jobs.clone());
         let specs = match known {
             Some(specs) => specs,
@@ -60,16 +78,18 @@ impl Shared {
                 }
             },
         };
-        let mut readable = Vec::with_capacity(claims.len());
+        let all = claims.len();
+        let mut readable = Vec::with_capacity(all);
         let (mut unreadable, mut holdings) = (Vec::new(), Vec::new());
-        for (row, execution) in claims {
+        for (revision, execution) in claims {
             let Some(hold) = hold_on(&execution) else {
                 continue;
             };
             match specs.get(&execution.job) {
                 Some(Ok(spec)) => {
-                    holdings.extend(Holding::of(&execution, spec, row));
-                    readable.push(Claim { spec: spec.clone(), execution, hold });
+                    let (spec, held) = (spec.clone(), execution.clone());
+                    holdings.push(Holding { execution: held, spec: spec.clone(), revision });
+                    readable.push(Claim { spec, execution, hold });
                 }
                 Some(Err(_)) => {
                     self.set_aside(execution.job);
@@ -80,7 +100,7 @@ impl Shared {
             }
         }
         self.hand_back(&unreadable).await?;
-        self.held.keep(holdings);
+        self.held.keep(holdings, all);
         Ok(readable)
     }
 
@@ -159,8 +179,7 @@ impl Shared {
         }
         let look = self.horizons.reap.look();
         let most = limit.min(REAPED_PER_STEP);
-        let found = self.find_expired(look.from, now, most).await?;
-        let full = found.len() == most;
+        let found = self.find_expired(look.from.0, now, most).await?;
         let mut ended = Vec::new();
         if !found.is_empty() {
             ended = step!(self, now, |session, step| {
@@ -168,14 +187,12 @@ impl Shared {
                 reap_all(self, step, &found)
             })?;
         }
-        // Where the bound cut the look short there may be more of the same age.
-        let rest = if full { look.from } else { first_at(just_after(now)).max(look.from) };
-        let query = self.sql.reap_next.query().bind(time(rest.0)).bind(rest.1).bind(self.aside());
-        let next = match self.first_time(query).await {
+        let next = match self.next_expiry(look.from.0, now).await {
             Err(_) if !ended.is_empty() => Some(now),
             next => next?,
         };
-        look.found_nothing_below(rest);
+        let nothing_below = next.unwrap_or(now).min(now);
+        look.found_nothing_below(first_at(nothing_below));
         let (overdue, overdue_next) = match self.tell_overdue(now, most).await {
             // What was ended must be heard of; the rest is looked for again at once.
             Err(_) if !ended.is_empty() => (Vec::new(), Some(now)),
@@ -185,22 +202,65 @@ impl Shared {
         Ok(Reaped { ended, overdue, next: next.map(|next| next.max(now)) })
     }
 
+    /// Up to so many of those that have run out, of leases from a time on.
     async fn find_expired(
         &self,
-        from: Place,
+        from: Timestamp,
         now: Timestamp,
         most: usize,
     ) -> Result<Vec<ExecutionId>> {
         if most == 0 {
             return Ok(Vec::new());
         }
-        let query = self.sql.reap_find.query().bind(time(from.0)).bind(from.1).bind(time(now));
-        let rows = self.fetch_all(query.bind(self.aside()).bind(rows_up_to(most))).await?;
-        let mut found: Vec<ExecutionId> =
-            rows.iter().map(|row| Fields::of(row).id()).collect::<Result<_>>()?;
+        let leases = most.max(LEASES);
+        let mut found = loop {
+            let looked = self.look_at_leases((from, now), leases, now).await?;
+            // What had not run out is where it belongs now, so that every turn sees others.
+            if !looked.expired.is_empty() || looked.number < leases {
+                break looked.expired;
+            }
+        };
+        found.truncate(most);
         // The order must not hang on that of an index: the same history replays the same way.
         found.sort_unstable();
         Ok(found)
+    }
+
+    /// When something runs out first, of leases from a time on.
+    async fn next_expiry(&self, mut from: Timestamp, now: Timestamp) -> Result<Option<Timestamp>> {
+        let mut next = None;
+        for _ in 0..LOOKS_AHEAD {
+            let looked = self.look_at_leases((from, Timestamp::MAX), LEASES, now).await?;
+            next = looked.next.into_iter().chain(next).min();
+            match looked.up_to {
+                Some(up_to) if looked.number == LEASES && next.is_none_or(|next| next > up_to) => {
+                    from = up_to;
+                }
+                _ => return Ok(next),
+            }
+        }
+        // Whoever comes at that time goes on from there.
+        Ok(next.into_iter().chain([from]).min())
+    }
+
+    /// Looks at up to so many leases in a span of time.
+    async fn look_at_leases(
+        &self,
+        (from, to): (Timestamp, Timestamp),
+        most: usize,
+        now: Timestamp,
+    ) -> Result<Looked> {
+        let query = self.sql.leases_look.query().bind(time(from)).bind(time(to));
+        let query = query.bind(rows_up_to(most)).bind(time(now)).bind(self.aside());
+        let row = self.fetch_optional(query.bind(time(now.after(LATER)))).await?;
+        let silent = || Error::Unavailable("the database does not tell of leases".into());
+        let row = row.ok_or_else(silent)?;
+        let fields = &mut Fields::of(&row);
+        let number = usize::try_from(fields.count()?).unwrap_or(usize::MAX);
+        let (up_to, next) = (fields.maybe_time()?, fields.maybe_time()?);
+        let expired: Vec<sqlx::types::Uuid> = fields.get()?;
+        let expired = expired.into_iter().map(ExecutionId::of).collect();
+        Ok(Looked { number, up_to, next, expired })
     }
 
     pub(super) async fn cancel(&self, id: ExecutionId, cause: CancelCause, act: Act) -> Result<()> {

@@ -10,6 +10,7 @@ use chronos_core::policy::rank::JOBS_BEFORE_CROWD;
 use chronos_core::store::{Error, Result};
 use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Timestamp, TraceId};
 use sqlx::PgConnection;
+use sqlx::types::Uuid;
 
 use super::fault::{Fault, Outcome};
 use super::rows::{self, StandingRow, standing};
@@ -17,7 +18,7 @@ use super::shared::{Shared, step};
 use super::specs;
 use super::statements::Bound;
 use super::step::Step;
-use super::values::{AsUuid as _, Fields, tag, text, time};
+use super::values::{AsUuid as _, Fields, tag, text, time, uuids};
 
 impl Shared {
     pub(super) async fn create_job(&self, spec: JobSpec, act: Act) -> Result<Job> {
@@ -88,7 +89,9 @@ impl Shared {
             let amended = step.ask(id, |job, live| plan::amend(job, live, change, now))??;
             if amended.spec.version != current {
                 self.check_policy(session, &amended.spec).await?;
-                self.replace_spec(session, &amended.spec, now).await?;
+                let live = uuids(&step.desk(id)?.row.live);
+                let revision = self.replace_spec(session, &amended.spec, live, now).await?;
+                step.desk(id)?.row.revision = revision;
             }
             if let Ok(Some(job)) = &mut step.desk(id)?.job {
                 job.spec = amended.spec;
@@ -99,20 +102,28 @@ impl Shared {
         })
     }
 
+    /// Puts a spec in force, for what lives of the job, too; says which revision names it.
     async fn replace_spec(
         &self,
         connection: &mut PgConnection,
         spec: &Arc<JobSpec>,
+        live: Vec<Uuid>,
         now: Timestamp,
-    ) -> Outcome<()> {
+    ) -> Outcome<i64> {
         let taken = Error::NameTaken(spec.name.to_string());
         let query = specs::bind(self.sql.spec_update.query(), spec, now)?;
         query.execute(&mut *connection).await.map_err(|error| refused(error, taken))?;
         self.sql.tags_delete.query().bind(spec.id.uuid()).execute(&mut *connection).await?;
         self.put_tags(connection, spec).await?;
-        let query = self.sql.standing_amend.query().bind(spec.id.uuid());
-        query.bind(specs::max_execution_us(spec)).execute(&mut *connection).await?;
-        Ok(())
+        let limit = specs::max_execution_us(spec);
+        let query = self.sql.standing_amend.query().bind(spec.id.uuid()).bind(limit);
+        let row = query.fetch_one(&mut *connection).await?;
+        let revision: i64 = Fields::of(&row).get()?;
+        if !live.is_empty() {
+            let query = self.sql.live_amend.query().bind(live).bind(revision).bind(limit);
+            query.execute(&mut *connection).await?;
+        }
+        Ok(revision)
     }
 
     pub(super) async fn delete_job(&self, id: JobId, act: Act) -> Result<()> {

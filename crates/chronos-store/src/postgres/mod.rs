@@ -10,6 +10,7 @@ mod audit;
 mod columns;
 mod compaction;
 mod config;
+mod copy;
 mod due;
 mod executions;
 mod fault;
@@ -19,10 +20,12 @@ mod held;
 mod horizon;
 mod jobs;
 mod journal;
+mod live;
 mod messages;
 mod migrate;
 mod overdue;
 mod partitions;
+mod past;
 mod policies;
 mod reads;
 mod ready;
@@ -363,5 +366,10 @@ impl Store for PostgresStore {
 
     fn watch(&self, hook: WakeHook) {
         self.shared.wakes.watch(hook);
+    }
+
+    fn planners(&self) -> usize {
+        // While one waits for the disk and the node's part of its work is done, the server has the other's.
+        2
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use chronos_core::notice;
 use chronos_core::policy::Rank;
 use chronos_core::store::{Claimed, Openings, Result, Terms};
 use chronos_core::{Execution, Timestamp, WorkerId};
@@ -11,11 +10,11 @@ use sqlx::PgConnection;
 use super::executions::just_after;
 use super::fault::Outcome;
 use super::horizon::{Horizons, Look, Place, first_at};
-use super::rows::{self, StandingRow};
+use super::rows;
 use super::shared::Shared;
 use super::statements::Bound;
 use super::step::Waited;
-use super::values::{AsUuid as _, Fields, limit as rows_up_to, micros, text, time};
+use super::values::{AsUuid as _, Fields, limit as rows_up_to, text, time};
 
 /// Executions that one claim may hand out.
 const CLAIMS_PER_STEP: usize = 4_096;
@@ -73,10 +72,14 @@ struct Places([Place; Rank::COUNT]);
 impl Places {
     /// Binds ranks in the order in which they are served.
     fn bind(&self, query: Bound, ranks: &[Rank]) -> Bound {
-        let places = ranks.iter().map(|rank| self.0[number(*rank)]);
         let numbers: Vec<i16> = ranks.iter().map(|rank| rank.number().into()).collect();
+        self.bind_places(query.bind(numbers), ranks)
+    }
+
+    fn bind_places(&self, query: Bound, ranks: &[Rank]) -> Bound {
+        let places = ranks.iter().map(|rank| self.0[number(*rank)]);
         let times: Vec<_> = places.clone().map(|(at, _)| time(at)).collect();
-        query.bind(numbers).bind(times).bind(places.map(|(_, id)| id).collect::<Vec<_>>())
+        query.bind(times).bind(places.map(|(_, id)| id).collect::<Vec<_>>())
     }
 
     /// Below which places nothing is left, once a look up to `now` at these ranks is over. `cut` is the last
@@ -117,60 +120,72 @@ impl Shared {
             self.claims.fetch_add(1, Ordering::Relaxed) % CROWD_FIRST == CROWD_FIRST - 1;
         let (mut claims, mut rest, mut failed) = (Vec::new(), looks.places(), false);
         let most = openings.any.min(CLAIMS_PER_STEP);
+        // Of those for whom there was no opening from the beginning, whoever makes one knows.
+        let hopeless = openings.crowd == 0 && openings.any > 0;
+        let asked_for = |rank: &Rank| !hopeless || !rank.is_crowd();
+        let (mut next, mut known) = (None, true);
         for part in parts(openings, crowd_first) {
             let most = part.most.min(most - claims.len());
             if most == 0 || failed {
+                known &= !part.ranks.iter().any(asked_for);
                 continue;
             }
             match self.claim_from(&rest, &part.ranks, (worker, terms), most).await {
                 // What was claimed is the worker's, so it must hear of it; it will ask again at once.
                 Err(_) if !claims.is_empty() => failed = true,
                 claimed => {
-                    let claimed = claimed?;
+                    let (claimed, later) = claimed?;
                     let cut = claimed.last().filter(|_| claimed.len() == most);
+                    known &= cut.is_none();
+                    next = later.into_iter().chain(next).min();
                     rest = rest.after(&part.ranks, terms.now, cut.map(|(_, execution)| execution));
                     claims.extend(claimed);
                 }
             }
         }
-        // Of those for whom there was no opening from the beginning, whoever makes one knows.
-        let hopeless = openings.crowd == 0 && openings.any > 0;
-        let asked_for: Vec<Rank> =
-            Rank::by_turn().filter(|rank| !hopeless || !rank.is_crowd()).collect();
-        let next = match self.first_time(self.first_ready(&rest, &asked_for)).await {
-            _ if failed => Some(terms.now),
-            Err(_) if !claims.is_empty() => Some(terms.now),
-            next => next?,
-        };
+        if failed {
+            next = Some(terms.now);
+        } else if !known {
+            let asked_for: Vec<Rank> = Rank::by_turn().filter(asked_for).collect();
+            next = match self.first_time(self.first_ready(&rest, &asked_for)).await {
+                Err(_) if !claims.is_empty() => Some(terms.now),
+                next => next?,
+            };
+        }
         let claims = self.with_specs(claims).await?;
         looks.found_nothing_below(&rest);
         asking.answer(next);
         Ok(Claimed { claims, next })
     }
 
-    /// Takes the most urgent, from these places on; gives back the executions in their order, each with
-    /// where its job stands.
+    /// Takes the most urgent, from these places on; gives back the executions in their order, each with the
+    /// revision of its job's spec, and when the first may begin of those whose time has not come.
     async fn claim_from(
         &self,
         from: &Places,
         ranks: &[Rank],
         (worker, terms): (&WorkerId, Terms),
         most: usize,
-    ) -> Result<Vec<(StandingRow, Execution)>> {
+    ) -> Result<(Vec<(i64, Execution)>, Option<Timestamp>)> {
         let query = from.bind(self.sql.ready_claim.query(), ranks);
         let query = query.bind(time(terms.now)).bind(self.aside()).bind(rows_up_to(most));
         let query = query.bind(text(worker.as_str()).into_owned());
         let query = query.bind(time(terms.now.after(terms.lease)));
-        let rows = self.fetch_all(query.bind(micros(notice::LIMIT))).await?;
-        let mut claims = Vec::with_capacity(rows.len());
+        let later = from.clone().after(ranks, terms.now, None);
+        let rows = self.fetch_all(later.bind_places(query, ranks)).await?;
+        let (mut claims, mut next) = (Vec::with_capacity(rows.len()), None);
         for row in &rows {
             let fields = &mut Fields::of(row);
+            next = fields.maybe_time()?;
+            if fields.is_null() {
+                break;
+            }
             let execution = rows::claimed(fields, worker, terms)?;
-            claims.push((rows::standing(fields)?, execution));
+            claims.push((fields.get()?, execution));
         }
         let turn = |rank: Rank| ranks.iter().position(|other| *other == rank);
         claims.sort_unstable_by_key(|(_, execution)| (turn(execution.rank), place(execution)));
-        Ok(claims)
+        Ok((claims, next))
     }
 
     /// Asks when an execution of these ranks may begin first, of those at or after these places; and when one
@@ -185,12 +200,16 @@ impl Shared {
         connection: &mut PgConnection,
         now: Timestamp,
     ) -> Outcome<Waited> {
-        let from = Looks::begin(&self.horizons).places();
-        let ranks: Vec<Rank> = Rank::by_turn().collect();
+        let looks = Looks::begin(&self.horizons);
+        let (from, ranks): (_, Vec<Rank>) = (looks.places(), Rank::by_turn().collect());
         let row = self.first_ready(&from, &ranks).fetch_one(&mut *connection).await?;
         let fields = &mut Fields::of(&row);
         let (any, few) = (fields.maybe_time()?, fields.maybe_time()?);
         let is_due = |first: Option<Timestamp>| first.is_some_and(|first| first <= now);
+        if !is_due(any) {
+            // What is taken as it is fired need not be walked over by the next who looks.
+            looks.found_nothing_below(&from.after(&ranks, now, None));
+        }
         Ok(Waited { few: is_due(few), crowd: is_due(any) })
     }
 }

@@ -20,8 +20,6 @@ pub(super) struct StandingRow {
     pub(super) id: JobId,
     /// Names the spec that is in force.
     pub(super) revision: i64,
-    /// Grows with every change.
-    pub(super) changes: i64,
     pub(super) deleted: bool,
     pub(super) due: Option<Timestamp>,
     pub(super) standing: Standing,
@@ -33,7 +31,7 @@ pub(super) struct StandingRow {
 
 pub(super) fn standing(fields: &mut Fields<'_>) -> Result<StandingRow> {
     let (id, revision) = (fields.id()?, fields.get()?);
-    let (changes, deleted) = (fields.get()?, fields.get()?);
+    let deleted = fields.get()?;
     let due = fields.maybe_time()?;
     let enabled = fields.get()?;
     let (next_slot, last_slot) = (fields.maybe_time()?, fields.maybe_time()?);
@@ -49,7 +47,7 @@ pub(super) fn standing(fields: &mut Fields<'_>) -> Result<StandingRow> {
     let live = ids(fields.get::<&[u8]>()?);
     let standing =
         Standing { enabled, paused, last_slot, next_slot, deferred_until, failing, tally };
-    Ok(StandingRow { id, revision, changes, deleted, due, standing, crowd, live })
+    Ok(StandingRow { id, revision, deleted, due, standing, crowd, live })
 }
 
 fn tally(fields: &mut Fields<'_>) -> Result<Tally> {

@@ -14,7 +14,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::types::Uuid;
 use sqlx::{Connection as _, PgPool};
 
-use super::OpenError;
+use super::{OpenError, copy, live, past};
 use super::config::PostgresConfig;
 use super::fault::{Fault, Outcome};
 use super::held::Held;
@@ -69,6 +69,9 @@ pub(super) struct Shared {
     /// One connection that only renews, so that no crowd of other verbs costs a lease.
     pub(super) renewals: PgPool,
     pub(super) sql: Statements,
+    /// The words that add what lives, and that file what is over.
+    pub(super) copy_live: String,
+    pub(super) copy_past: String,
     pub(super) specs: Specs,
     pub(super) held: Held,
     pub(super) horizons: Horizons,
@@ -128,6 +131,8 @@ impl Shared {
             pool: pool(config.connections),
             renewals: pool(1),
             sql: Statements::new(&config.schema, !config.pooler),
+            copy_live: copy::words(&config.schema, "live_executions", &live::COLUMNS),
+            copy_past: copy::words(&config.schema, "job_executions", &past::COLUMNS),
             specs: Specs::default(),
             held: Held::default(),
             horizons: Horizons::default(),
@@ -170,11 +175,17 @@ impl Shared {
         step: &Step,
     ) -> Outcome<T> {
         if outcome.is_err() || step.events.is_empty() {
-            return self.end(session, outcome).await;
+            let ended = self.end(session, outcome).await;
+            if ended.is_ok() {
+                self.tell(step);
+            }
+            return ended;
         }
         let words = self.last_words(step)?;
         self.in_time(session.end_with(&words)).await?;
         self.note_filing(step.now);
+        // Whoever acts upon it waits for a sync that covers this step as well.
+        self.tell(step);
         // It has happened, so nothing that goes wrong from here on is a reason to try it again.
         self.synced().await.map_err(|fault| Fault::Answer(fault.into_error()))?;
         outcome
@@ -210,10 +221,7 @@ impl Shared {
     ) -> ControlFlow<Result<T>> {
         *tries += 1;
         let fault = match outcome {
-            Ok(value) => {
-                self.tell(step);
-                return ControlFlow::Break(Ok(value));
-            }
+            Ok(value) => return ControlFlow::Break(Ok(value)),
             Err(fault) => fault,
         };
         match fault {

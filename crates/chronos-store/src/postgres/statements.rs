@@ -71,20 +71,20 @@ statements! {
     audit_digests_prune audit_file audit_newest audit_read
     checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check
     dead_letter_take dead_letters_read execution_locate execution_read executions_read
-    due_lock due_next finish heads_read
+    due_lock due_next finish finish_live heads_read
     job_read job_read_named jobs_count jobs_count_of jobs_lock jobs_lock_of jobs_read
     journal_read journal_specs_read
     key_delete key_insert key_read key_use keys_read
-    live_delete live_insert live_lock live_read live_update
+    lease_put leases_look live_amend live_delete live_insert live_lock live_read live_update
     messages_file messages_prune messages_read messages_read_job messages_read_owner
-    notify overdue_find overdue_next partitions_read past_insert
+    notify overdue_find overdue_next partitions_read
     observers_count observers_read policies_count policies_find policies_read
     policy_delete policy_insert policy_lock policy_lock_to_delete policy_lock_to_edit policy_update
-    ready ready_claim ready_next reap_find reap_next renew
+    ready ready_claim ready_next renew
     request_put request_read requests_forget
     session_delete session_lock session_put session_rotate session_user sessions_delete sessions_trim
     spec_delete spec_insert spec_update specs_read
-    standing_amend standing_insert standings_delete standings_update stats
+    standing_amend standing_insert standings_delete standings_fire standings_update stats
     subscription_delete subscription_insert subscription_lock subscription_read subscription_update
     subscriptions_count subscriptions_free subscriptions_lock subscriptions_read
     subscriptions_read_owner subscriptions_update

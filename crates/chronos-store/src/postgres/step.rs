@@ -7,7 +7,7 @@ use std::time::Duration;
 use chronos_core::account::Act;
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::State;
-use chronos_core::job::Status;
+use chronos_core::job::{Status, Tally};
 use chronos_core::notice::Occasions;
 use chronos_core::plan::Ending;
 use chronos_core::policy::{QuietHours, Rank};
@@ -71,6 +71,19 @@ impl Desk {
         }
     }
 
+    /// Whether all that has changed of the job is that a slot fired.
+    pub(super) fn only_fired(&self) -> bool {
+        let Ok(Some(Job { standing: after, .. })) = &self.job else {
+            return false;
+        };
+        let before = &self.row.standing;
+        let Standing { last_slot, next_slot, .. } = *after;
+        let tally = Tally { fired: after.tally.fired, ..before.tally.clone() };
+        let fired = Standing { last_slot, next_slot, tally, ..before.clone() };
+        let has_fired = after.tally.fired > before.tally.fired;
+        has_fired && !self.row.deleted && *after == fired && self.retry_count() == 0
+    }
+
     /// Retries so far of the slot that is being tried again.
     pub(super) fn retry_count(&self) -> u32 {
         let runs = self.live.iter().filter(|live| live.notice().is_none());
@@ -100,6 +113,8 @@ pub(super) struct Step {
     pub(super) events: Vec<AuditEvent>,
     pub(super) messages: Vec<Message>,
     pub(super) taking: Option<Taking>,
+    /// What it has handed to a worker.
+    pub(super) handed_out: Vec<ExecutionId>,
     /// Whether someone was asked to stop.
     pub(super) asked_to_stop: bool,
     /// Whether the step plans due jobs: then whoever asked for it is told by the answer when the next is
@@ -162,6 +177,7 @@ impl Step {
             events: Vec::new(),
             messages: Vec::new(),
             taking: None,
+            handed_out: Vec::new(),
             asked_to_stop: false,
             fires: false,
             due_aside: None,
@@ -248,12 +264,11 @@ impl Step {
             *side |= ready && execution.run_at <= self.now;
         }
         let desk = self.desk(execution.job)?;
-        // Whoever knows the job by its count of changes must see that this one is no longer as it was.
-        desk.changed = true;
         if let Some(live) = desk.live.iter_mut().find(|live| live.id == execution.id) {
             *live = execution;
         } else {
             desk.live.push(execution);
+            desk.changed = true;
         }
         Ok(())
     }
@@ -274,12 +289,15 @@ impl Step {
         self.past.push((execution, dead_letter));
     }
 
-    /// Live executions to be written: those without a row, then those with one.
-    pub(super) fn written(&self) -> (Vec<&Execution>, Vec<&Execution>) {
-        let mut written: Vec<&Execution> =
-            self.put.iter().filter_map(|id| self.live(*id)).collect();
-        written.sort_unstable_by_key(|execution| execution.id);
-        written.into_iter().partition(|execution| !self.on_file.contains(&execution.id))
+    /// Live executions to be written, each with its job: those without a row, then those with one.
+    pub(super) fn written(&self) -> (Vec<(&Execution, &Desk)>, Vec<(&Execution, &Desk)>) {
+        let written = |id: &ExecutionId| {
+            let desk = self.desks.get(self.job_of.get(id)?)?;
+            Some((desk.live.iter().find(|live| live.id == *id)?, desk))
+        };
+        let mut written: Vec<(&Execution, &Desk)> = self.put.iter().filter_map(written).collect();
+        written.sort_unstable_by_key(|(execution, _)| execution.id);
+        written.into_iter().partition(|(execution, _)| !self.on_file.contains(&execution.id))
     }
 
     /// Notes when a job is due that the step locks for a moment and leaves where it is.

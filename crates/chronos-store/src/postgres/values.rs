@@ -12,7 +12,7 @@ use chronos_core::{
 use sqlx::postgres::PgRow;
 use sqlx::types::Uuid;
 use sqlx::types::chrono::{DateTime, Utc};
-use sqlx::{Decode, Postgres, Row, Type};
+use sqlx::{Decode, Postgres, Row, Type, ValueRef as _};
 
 /// Something that is kept as a UUID.
 pub(super) trait AsUuid {
@@ -159,6 +159,11 @@ impl<'r> Fields<'r> {
         let place = self.next;
         self.next += 1;
         self.row.try_get(place).map_err(|error| Error::Corrupt(format!("a row: {error}")))
+    }
+
+    /// Whether there is nothing in the next field.
+    pub(super) fn is_null(&self) -> bool {
+        self.row.try_get_raw(self.next).is_ok_and(|value| value.is_null())
     }
 
     pub(super) fn id<I: AsUuid>(&mut self) -> Result<I> {

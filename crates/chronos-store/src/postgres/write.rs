@@ -2,17 +2,17 @@
 
 use std::sync::PoisonError;
 
-use chronos_core::Timestamp;
 use chronos_core::execution::Token;
+use chronos_core::{Execution, Timestamp};
 use sqlx::PgConnection;
 
-use super::columns::{LiveColumns, PastColumns, StandingColumns};
+use super::columns::{FiredColumns, LiveColumns, StandingColumns};
 use super::fault::{Fault, Outcome};
 use super::partitions::lock_key;
 use super::rows::{self, StandingRow};
 use super::shared::Shared;
-use super::step::{Desk, Step};
-use super::values::{AsUuid as _, Fields, hex, time, uuids};
+use super::step::{Desk, Step, expiry};
+use super::values::{AsUuid as _, Fields, count, hex, time, uuids};
 use crate::audit;
 
 impl Shared {
@@ -33,21 +33,28 @@ impl Shared {
             query.execute(&mut *connection).await?;
         }
         let (added, changed) = step.written();
-        let columns = |executions| {
-            let mut columns = LiveColumns::default();
-            for execution in executions {
-                columns.push(execution)?;
-            }
-            Outcome::Ok(columns)
-        };
-        let (added, changed) = (columns(added)?, columns(changed)?);
-        if !changed.is_empty() {
-            let query = changed.bind_changes(self.sql.live_update.query());
+        let mut columns = LiveColumns::default();
+        for (execution, desk) in changed {
+            columns.push(execution, desk)?;
+        }
+        if !columns.is_empty() {
+            let query = columns.bind_changes(self.sql.live_update.query());
             query.execute(&mut *connection).await?;
         }
-        if !added.is_empty() {
-            let query = added.bind_all(self.sql.live_insert.query());
-            query.execute(&mut *connection).await?;
+        self.add_live(connection, &added).await?;
+        self.write_lease(connection, step).await
+    }
+
+    /// Notes what the step has handed out.
+    async fn write_lease(&self, connection: &mut PgConnection, step: &Step) -> Outcome<()> {
+        let taken: Vec<&Execution> =
+            step.handed_out.iter().filter_map(|id| step.live(*id)).collect();
+        let tokens = taken.iter().filter_map(|taken| taken.running()).map(|running| running.lease.token);
+        let reap_at = taken.iter().filter_map(|taken| expiry(taken)).map(|(at, _)| at).min();
+        if let (Some(first), Some(reap_at)) = (tokens.min(), reap_at) {
+            let ids: Vec<_> = taken.iter().map(|taken| taken.id.uuid()).collect();
+            let query = self.sql.lease_put.query().bind(count(first.0)).bind(time(reap_at));
+            query.bind(ids).execute(&mut *connection).await?;
         }
         Ok(())
     }
@@ -59,6 +66,12 @@ impl Shared {
         if !over.is_empty() {
             let over: Vec<_> = over.iter().map(|desk| desk.row.id.uuid()).collect();
             self.sql.standings_delete.query().bind(over).execute(&mut *connection).await?;
+        }
+        let (fired, changed): (Vec<&Desk>, Vec<&Desk>) =
+            changed.into_iter().partition(|desk| desk.only_fired());
+        if !fired.is_empty() {
+            let query = FiredColumns::of(&fired).bind(self.sql.standings_fire.query());
+            query.execute(&mut *connection).await?;
         }
         let mut columns = StandingColumns::default();
         for desk in changed {
@@ -72,16 +85,8 @@ impl Shared {
     }
 
     async fn write_past(&self, connection: &mut PgConnection, step: &Step) -> Outcome<()> {
-        if step.past.is_empty() {
-            return Ok(());
-        }
-        let mut columns = PastColumns::default();
-        for (execution, dead_letter) in &step.past {
-            columns.push(execution, *dead_letter)?;
-        }
-        let query = columns.bind(self.sql.past_insert.query().bind(time(step.now)));
-        query.execute(&mut *connection).await?;
-        Ok(())
+        let past = step.past.iter().map(|(execution, dead_letter)| (execution, *dead_letter));
+        self.file(connection, step, past).await
     }
 
     /// The words that end a step that decided something: they number its decisions and its messages, and

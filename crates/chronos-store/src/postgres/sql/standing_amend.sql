@@ -1,5 +1,5 @@
 -- Says that another spec is in force.
 UPDATE chronos.job_standings SET revision = nextval('chronos.revisions'),
-    changes = changes + 1, max_execution_us = $2
+    max_execution_us = $2
 WHERE id = $1
 RETURNING revision

@@ -1,6 +1,6 @@
 -- Moves jobs to where they stand now.
 UPDATE chronos.job_standings AS s
-SET changes = s.changes + 1, deleted = n.deleted, due_at = n.due_at, enabled = n.enabled, rest = n.rest, next_execution_time = n.next_execution_time,
+SET deleted = n.deleted, due_at = n.due_at, enabled = n.enabled, rest = n.rest, next_execution_time = n.next_execution_time,
     last_slot = n.last_slot, deferred_until = n.deferred_until, paused_since = n.paused_since,
     pause_note = n.pause_note, retry_count = n.retry_count, fired = n.fired, manual = n.manual,
     succeeded = n.succeeded, failed = n.failed, skipped = n.skipped, failed_in_a_row = n.failed_in_a_row,

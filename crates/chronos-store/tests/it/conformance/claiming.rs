@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chronos_core::JobSpec;
 use chronos_core::execution::Token;
-use chronos_core::plan::Ending;
+use chronos_core::plan::{Change, Ending};
 use chronos_core::policy::{OverlapPolicy, Priority};
 use chronos_core::store::{Error, Hold, Renewal};
 
@@ -64,6 +64,24 @@ pub(crate) async fn a_claim_says_what_to_run_for_whom_and_until_when(bench: &Ben
     assert_eq!((running.started_at, running.heartbeat_at), (at(12), at(12)));
     assert_eq!((running.deadline, running.cancel), (Some(at(19)), None));
     assert_eq!(bench.execution(claim.execution.id).await.as_ref(), Ok(&claim.execution));
+}
+
+pub(crate) async fn what_waits_is_run_by_the_spec_in_force(bench: &Bench) {
+    let job = bench.create(every("a", 10)).await;
+    bench.fire(10).await;
+    let edited =
+        JobSpec { max_execution_time: Some(Duration::from_secs(7)), ..every("a", 10) };
+    let edit = Change::Edit(Box::new(edited));
+    let amended = bench.amend_job(job.spec.id, edit, None, at(11)).await.unwrap();
+    let claimed = bench.claim(&worker("w"), terms(12), 9.into()).await.unwrap();
+    let claim = &claimed.claims[0];
+    assert_eq!(claim.spec, amended.spec);
+    assert_eq!(claim.execution.running().unwrap().deadline, Some(at(19)));
+    // What is changed while it runs counts from the next run on.
+    let edit = Change::Edit(Box::new(every("a", 10)));
+    bench.amend_job(job.spec.id, edit, None, at(13)).await.unwrap();
+    bench.end(claim, Ending::Success, 14).await;
+    assert_eq!(bench.job(job.spec.id).await.unwrap().standing.tally.succeeded, 1);
 }
 
 pub(crate) async fn nothing_is_claimed_before_its_time(bench: &Bench) {

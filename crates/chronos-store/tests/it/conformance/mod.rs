@@ -73,6 +73,7 @@ macro_rules! conformance {
                 claims_come_in_the_order_of_their_time_up_to_the_limit,
                 the_urgent_go_before_those_that_have_waited_longer,
                 a_claim_says_what_to_run_for_whom_and_until_when,
+                what_waits_is_run_by_the_spec_in_force,
                 nothing_is_claimed_before_its_time,
                 what_is_held_is_claimed_only_after_the_run_before_it,
                 tokens_grow_over_claims_and_restarts,

@@ -22,10 +22,10 @@ async fn many_jobs() -> (Schema, impl Store) {
          SELECT gen_random_uuid(), created_by, 'copy ' || lpad(n::text, 6, '0'), version, schedule_type, \
              interval_seconds, max_retry, priority, created_at, updated_at, spec \
          FROM chronos.job_specs, generate_series(1, {copies}) AS n; \
-         INSERT INTO chronos.job_standings (id, revision, changes, deleted, enabled, rest, due_at, \
+         INSERT INTO chronos.job_standings (id, revision, deleted, enabled, rest, due_at, \
              next_execution_time, paused_since, retry_count, fired, manual, succeeded, failed, skipped, \
              failed_in_a_row, live) \
-         SELECT p.id, s.revision, s.changes, s.deleted, s.enabled, s.rest, s.due_at, s.next_execution_time, \
+         SELECT p.id, s.revision, s.deleted, s.enabled, s.rest, s.due_at, s.next_execution_time, \
              CASE WHEN row_number() OVER (ORDER BY p.id) <= {paused} THEN s.due_at END, 0, 0, 0, 0, 0, 0, 0, '' \
          FROM chronos.job_specs p, chronos.job_standings s WHERE p.name <> 'model'; \
          INSERT INTO chronos.job_tags SELECT 'all', id FROM chronos.job_specs WHERE name <> 'model'; \

@@ -5,6 +5,7 @@ mod clustering;
 mod encrypting;
 mod failing;
 mod finding;
+mod leasing;
 mod messaging;
 mod migrating;
 mod partitioning;
