@@ -13,8 +13,7 @@ use super::shared::Shared;
 use super::values::{Fields, time};
 
 /// The tables whose rows change all the time.
-const HOT: [&str; 5] =
-    ["live_executions", "leases", "job_standings", "job_specs", "checkpoints"];
+const HOT: [&str; 5] = ["live_executions", "leases", "job_standings", "job_specs", "checkpoints"];
 
 /// A worker that was not seen for this long is forgotten.
 const GONE: Duration = Duration::from_hours(24);

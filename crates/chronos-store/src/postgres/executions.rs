@@ -17,9 +17,7 @@ use super::session::Session;
 use super::shared::{Shared, step};
 use super::statements::Bound;
 use super::step::{Step, expiry};
-use super::values::{
-    AsUuid, Fields, cause_named, count, limit as rows_up_to, tag, time, uuids,
-};
+use super::values::{AsUuid, Fields, cause_named, count, limit as rows_up_to, tag, time, uuids};
 
 /// Executions that one step may reap.
 const REAPED_PER_STEP: usize = 1_024;
@@ -60,10 +58,7 @@ impl Shared {
 
     /// What the worker must run. What nobody can run, because its spec cannot be read, is handed back and
     /// offered to nobody again.
-    pub(super) async fn with_specs(
-        &self,
-        claims: Vec<(i64, Execution)>,
-    ) -> Result<Vec<Claim>> {
+    pub(super) async fn with_specs(&self, claims: Vec<(i64, Execution)>) -> Result<Vec<Claim>> {
         let jobs = claims.iter().map(|(revision, execution)| (execution.job, *revision));
         let known = self.specs.all_known(jobs.clone());
         let specs = match known {
@@ -259,7 +254,7 @@ impl Shared {
         let number = usize::try_from(fields.count()?).unwrap_or(usize::MAX);
         let (up_to, next) = (fields.maybe_time()?, fields.maybe_time()?);
         let expired: Vec<sqlx::types::Uuid> = fields.get()?;
-        let expired = expired.into_iter().map(ExecutionId::of).collect();
+        let expired = expired.into_iter().map(<ExecutionId as AsUuid>::of).collect();
         Ok(Looked { number, up_to, next, expired })
     }
 

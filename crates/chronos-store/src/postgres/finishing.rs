@@ -130,7 +130,8 @@ impl Shared {
         ends: &mut [Option<PlainEnd>],
         over: &[LeaseId],
     ) -> Outcome<bool> {
-        let mut places: Vec<usize> = (0..ends.len()).filter(|place| ends[*place].is_some()).collect();
+        let mut places: Vec<usize> =
+            (0..ends.len()).filter(|place| ends[*place].is_some()).collect();
         if places.is_empty() {
             return Ok(true);
         }
@@ -157,7 +158,8 @@ impl Shared {
         }
         let ended: Vec<&Execution> = ends.iter().flatten().map(|end| &end.ended).collect();
         let ids: Vec<_> = ended.iter().map(|ended| ended.id.uuid()).collect();
-        let tokens: Vec<_> = ended.iter().filter_map(|ended| ended.run()).map(|run| count(run.token.0)).collect();
+        let tokens: Vec<_> =
+            ended.iter().filter_map(|ended| ended.run()).map(|run| count(run.token.0)).collect();
         let over: Vec<_> = over.iter().map(|lease| count(lease.0)).collect();
         let query = self.sql.finish_live.query().bind(ids).bind(tokens).bind(over);
         let row = query.fetch_one(&mut *connection).await?;

@@ -144,6 +144,8 @@ mod tests {
         assert!(held.take_over().is_empty(), "one is under way");
         held.ended(leases[2..].iter().copied());
         assert_eq!(held.take_over(), [Token(7)]);
-        assert!(held.take_over().is_empty() && held.take(ids.into_iter()).iter().all(Option::is_none));
+        assert!(
+            held.take_over().is_empty() && held.take(ids.into_iter()).iter().all(Option::is_none)
+        );
     }
 }

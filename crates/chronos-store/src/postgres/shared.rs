@@ -14,7 +14,6 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::types::Uuid;
 use sqlx::{Connection as _, PgPool};
 
-use super::{OpenError, copy, live, past};
 use super::config::PostgresConfig;
 use super::fault::{Fault, Outcome};
 use super::held::Held;
@@ -28,6 +27,7 @@ use super::step::Step;
 use super::syncer::Syncer;
 use super::values::uuids;
 use super::wake::Wakes;
+use super::{OpenError, copy, live, past};
 
 /// Runs a verb as one transaction: all of it happens or nothing, and what fails for no fault of its own is
 /// tried again. A macro, because a closure cannot yet promise that what it awaits may move between threads.

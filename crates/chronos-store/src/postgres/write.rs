@@ -49,7 +49,8 @@ impl Shared {
     async fn write_lease(&self, connection: &mut PgConnection, step: &Step) -> Outcome<()> {
         let taken: Vec<&Execution> =
             step.handed_out.iter().filter_map(|id| step.live(*id)).collect();
-        let tokens = taken.iter().filter_map(|taken| taken.running()).map(|running| running.lease.token);
+        let tokens =
+            taken.iter().filter_map(|taken| taken.running()).map(|running| running.lease.token);
         let reap_at = taken.iter().filter_map(|taken| expiry(taken)).map(|(at, _)| at).min();
         if let (Some(first), Some(reap_at)) = (tokens.min(), reap_at) {
             let ids: Vec<_> = taken.iter().map(|taken| taken.id.uuid()).collect();

@@ -69,8 +69,7 @@ pub(crate) async fn a_claim_says_what_to_run_for_whom_and_until_when(bench: &Ben
 pub(crate) async fn what_waits_is_run_by_the_spec_in_force(bench: &Bench) {
     let job = bench.create(every("a", 10)).await;
     bench.fire(10).await;
-    let edited =
-        JobSpec { max_execution_time: Some(Duration::from_secs(7)), ..every("a", 10) };
+    let edited = JobSpec { max_execution_time: Some(Duration::from_secs(7)), ..every("a", 10) };
     let edit = Change::Edit(Box::new(edited));
     let amended = bench.amend_job(job.spec.id, edit, None, at(11)).await.unwrap();
     let claimed = bench.claim(&worker("w"), terms(12), 9.into()).await.unwrap();

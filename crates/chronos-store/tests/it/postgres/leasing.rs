@@ -109,7 +109,11 @@ async fn a_claim_writes_to_no_index() {
     loop {
         let counts = schema.psql(&changed);
         if counts != "0|0" {
-            assert_eq!(counts, format!("{JOBS}|{JOBS}"), "rows, and rows beside their old versions");
+            assert_eq!(
+                counts,
+                format!("{JOBS}|{JOBS}"),
+                "rows, and rows beside their old versions"
+            );
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
