@@ -5,6 +5,7 @@ use chronos_core::store::{Error, Result};
 use chronos_core::{Execution, Timestamp};
 use sqlx::PgConnection;
 
+use super::columns::trigger_name;
 use super::fault::Outcome;
 use super::values::{count, small, text};
 
@@ -69,7 +70,9 @@ impl Rows {
     pub(super) fn begin(&mut self, execution: &Execution) -> Result<()> {
         let (number, notice) = match &execution.trigger {
             Trigger::Schedule | Trigger::CatchUp => (None, None),
-            Trigger::Manual { number } => (Some(count(*number)), None),
+            Trigger::Manual { number } | Trigger::Backfill { number, .. } => {
+                (Some(count(*number)), None)
+            }
             Trigger::Notice(notice) => (None, Some(serde_json::to_string(notice))),
         };
         let notice = notice.transpose();
@@ -81,7 +84,7 @@ impl Rows {
         self.field(execution.job.as_bytes());
         self.time(execution.slot);
         self.time(execution.run_at);
-        self.field(execution.trigger.as_str().as_bytes());
+        self.text(trigger_name(&execution.trigger));
         self.maybe(number, Self::number);
         self.maybe(notice.as_deref(), Self::text);
         for number in [execution.attempt, execution.retry, execution.lost] {

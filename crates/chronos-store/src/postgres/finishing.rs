@@ -42,8 +42,9 @@ impl PlainEnd {
     ) -> Option<Self> {
         let Holding { execution, spec, revision } = holding;
         let token = execution.running()?.lease.token;
-        let is_notice = execution.notice().is_some();
-        if finish.ending != Ending::Success || token != finish.hold.token || is_notice {
+        // What somebody else counts as well leads to more than a count.
+        let is_more = execution.notice().is_some() || execution.trigger.backfill().is_some();
+        if finish.ending != Ending::Success || token != finish.hold.token || is_more {
             return None;
         }
         let next_slot = (!spec.schedule.is_one_shot()).then_some(now);
