@@ -148,6 +148,7 @@ impl Backfill {
             updated_at: now,
             state: State::Running,
             cursor: Some(cursor),
+            reached: None,
             next_at: now,
             counts: Counts::default(),
             error: None,

@@ -1,8 +1,11 @@
 //! The ledger: what is known of the executions of a slot, which says whether it has run.
 
-use super::Backfill;
+use super::{Backfill, Order, just_before};
 use crate::execution::{Execution, SkipReason, State, Trigger};
 use crate::{ExecutionId, Timestamp};
+
+/// The status of what has run and is no longer kept.
+const FORGOTTEN: &str = "no longer kept";
 
 /// An execution of a slot, as far as it matters whether the slot has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,12 +48,40 @@ impl Entry {
     }
 }
 
+/// What a job's backfills tell of slots whose executions may no longer be kept: they were run, or had run.
+#[must_use]
+pub fn told_by(backfills: &[Backfill], slots: &[Timestamp]) -> Vec<Entry> {
+    let tell = |slot: &Timestamp| {
+        let told = backfills.iter().find(|backfill| backfill.has_seen_to(*slot))?;
+        let trigger = Trigger::Backfill { number: told.number, again: false };
+        let id = ExecutionId::of(told.job, *slot, &trigger, 1);
+        let (slot, attempt, status) = (*slot, 1, FORGOTTEN);
+        Some(Entry { id, slot, trigger, attempt, status, ran: true })
+    };
+    slots.iter().filter_map(tell).collect()
+}
+
 /// The execution by which a slot has run, if it has: the last one.
 pub(super) fn run_of(ledger: &[Entry], slot: Timestamp) -> Option<&Entry> {
-    ledger.iter().filter(|entry| entry.slot == slot && entry.ran).max_by_key(|entry| entry.id)
+    let ran = ledger.iter().filter(|entry| entry.slot == slot && entry.ran);
+    // Executions that are kept say more than what is only told of.
+    ran.max_by_key(|entry| (entry.status != FORGOTTEN, entry.id))
 }
 
 impl Backfill {
+    /// Whether a slot is one of those that it had run, or found to have. Nothing can be said of one that had runs
+    /// cancelled, which may never have begun.
+    fn has_seen_to(&self, slot: Timestamp) -> bool {
+        let Some(reached) = self.reached.filter(|_| self.counts.cancelled == 0) else {
+            return false;
+        };
+        let behind = match self.order {
+            Order::OldestFirst => slot >= self.from && slot <= reached,
+            Order::NewestFirst => slot >= reached && slot < self.to,
+        };
+        behind && self.schedule.next_after(just_before(slot)) == Some(slot)
+    }
+
     /// What asks for a slot of it, and by which attempt. One that never began leaves its name taken, so the
     /// next one is another attempt.
     pub(super) fn naming(&self, ledger: &[Entry], slot: Timestamp) -> (Trigger, u32) {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use asked::{Asked, Order, Rate};
-pub use ledger::Entry;
+pub use ledger::{Entry, told_by};
 pub use port::{Advanced, Backfills};
 pub use preview::{Action, Previewed, preview};
 pub use turn::{Turn, Wait, turn};
@@ -60,6 +60,8 @@ pub struct Backfill {
     pub state: State,
     /// The slot that it comes to next; `None` once it has been through all.
     pub cursor: Option<Timestamp>,
+    /// The slot that it has been at last.
+    pub reached: Option<Timestamp>,
     /// Nothing more of it begins before this.
     pub next_at: Timestamp,
     /// What became of its slots.

@@ -128,7 +128,8 @@ fn wait(backfill: &Backfill, job: &Job, live: &Live<'_>, now: Timestamp) -> Opti
 impl Backfill {
     /// The backfill once it has been at a slot.
     fn gone_past(&self, slot: Timestamp, now: Timestamp) -> Self {
-        Self { cursor: self.slot_after(slot), updated_at: now, ..self.clone() }
+        let (cursor, reached) = (self.slot_after(slot), Some(slot));
+        Self { cursor, reached, updated_at: now, ..self.clone() }
     }
 
     /// Has it come to no further slot once it has been at as many as it may.

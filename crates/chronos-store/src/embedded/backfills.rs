@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use async_trait::async_trait;
-use chronos_core::backfill::{Advanced, Backfill, Backfills, Entry, Switch, Turn, turn};
+use chronos_core::backfill::{Advanced, Backfill, Backfills, Entry, Switch, Turn, told_by, turn};
 use chronos_core::execution::CancelCause;
 use chronos_core::store::{Error, Result};
 use chronos_core::{BackfillId, Execution, ExecutionId, JobId, Timestamp};
@@ -92,6 +92,13 @@ impl State {
         let live = self.index.live_of(job).into_iter();
         let asked = |execution: &&Execution| slots.contains(&execution.slot);
         let mut entries: Vec<Entry> = live.filter(asked).filter_map(Entry::of).collect();
+        let mut known: Vec<Backfill> = Vec::new();
+        let (from, to) = backfills_of(job);
+        visit_entries(self.kv.as_ref(), (&from, &to), Order::Ascending, |_, value| {
+            known.extend(decode::<Backfill>(value).ok());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        entries.extend(told_by(&known, slots));
         for slot in slots {
             let (first, last) = ExecutionId::of_slot(*slot);
             let (from, to) = past_between(self.volumes.of(first), job, (first, last));

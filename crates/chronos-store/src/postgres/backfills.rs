@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use async_trait::async_trait;
 use chronos_core::account::Act;
-use chronos_core::backfill::{Advanced, Backfill, Backfills, Entry, Switch, Turn, turn};
+use chronos_core::backfill::{Advanced, Backfill, Backfills, Entry, Switch, Turn, told_by, turn};
 use chronos_core::execution::CancelCause;
 use chronos_core::store::{Error, Result};
 use chronos_core::{BackfillId, Execution, ExecutionId, JobId, Timestamp};
@@ -89,7 +89,9 @@ impl Backfills for PostgresStore {
         let rows = self.shared.fetch_all(self.shared.ledger_query(job, slots)).await?;
         let entries: Result<Vec<Entry>> = rows.iter().map(entry).collect();
         // Slots of one millisecond share a place.
-        Ok(entries?.into_iter().filter(|entry| slots.contains(&entry.slot)).collect())
+        let entries = entries?.into_iter().filter(|entry| slots.contains(&entry.slot));
+        let known = self.backfills(job, None, Backfill::KEPT + Backfill::MOST_UNFINISHED).await?;
+        Ok(entries.chain(told_by(&known, slots)).collect())
     }
 }
 
@@ -306,6 +308,11 @@ impl Shared {
                 for row in query.fetch_all(&mut *connection).await? {
                     ledger.push(entry(&row)?);
                 }
+                let most = rows_up_to(Backfill::KEPT + Backfill::MOST_UNFINISHED);
+                let query = self.sql.backfills_read.query().bind(job.uuid()).bind(i64::MAX);
+                let rows = query.bind(most).fetch_all(&mut *connection).await?;
+                let known: Vec<_> = rows.iter().filter_map(|row| decode(row).ok()).collect();
+                ledger.extend(told_by(&known, &slots));
             }
             step.add_to_ledger(job, &mut ledger);
             advance_one(step, &backfill, (slots.len(), &ledger), &mut advanced)?;

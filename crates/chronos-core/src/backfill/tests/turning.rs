@@ -169,6 +169,30 @@ fn switches_say_what_became_of_it_and_one_that_is_over_stays_so() {
 }
 
 #[test]
+fn what_is_no_longer_kept_has_run_all_the_same() {
+    for order in [Order::OldestFirst, Order::NewestFirst] {
+        let mut desk = missed();
+        let asked = Asked { order, to: Some(at(51)), cap: 3, ..Asked::from(at(0)) };
+        desk.begin(&asked, 69);
+        for second in 70..73 {
+            desk.turns(second);
+            desk.run_all(second);
+        }
+        let done = desk.state().clone();
+        assert!(done.is_over());
+        desk.past.clear();
+        let slots = [10, 20, 30, 40, 50].map(at);
+        let told = told_by(&[done.clone()], &slots);
+        let told: Vec<i64> = told.iter().map(|it| it.slot.as_secs() - at(0).as_secs()).collect();
+        let expected = if order == Order::OldestFirst { [10, 20, 30] } else { [30, 40, 50] };
+        assert_eq!(told, expected);
+        assert_eq!(told_by(&[done.clone()], &[at(11)]), [], "it was no slot");
+        let counts = Counts { cancelled: 1, ..done.counts };
+        assert_eq!(told_by(&[Backfill { counts, ..done }], &slots), [], "some never began");
+    }
+}
+
+#[test]
 fn a_preview_says_what_would_become_of_each_slot() {
     let mut desk = missed();
     desk.turns(69);
