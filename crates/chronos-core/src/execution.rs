@@ -240,6 +240,9 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// What a job says that did not run because the store or its node had too much to do.
+    pub const BACKPRESSURE: &'static str = "backpressure";
+
     /// The reason as it is stored and shown.
     #[must_use]
     pub fn as_str(&self) -> &str {

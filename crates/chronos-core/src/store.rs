@@ -12,6 +12,7 @@ mod events;
 mod find;
 mod journal;
 mod once;
+mod prune;
 mod stats;
 mod worker;
 
@@ -36,6 +37,7 @@ pub use events::{EventFilter, EventPage};
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use journal::{JournalEntry, JournalPage};
 pub use once::{Done, Request};
+pub use prune::{Prune, Pruned, Records, midnight};
 pub use stats::Stats;
 pub use worker::{Roles, Worker};
 
@@ -212,6 +214,10 @@ pub trait Store: Backfills {
     /// newest of all stays, because the next is numbered from it.
     async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize>;
 
+    /// Forgets records from before a day, or counts those that would go; goes on where a step before it ended. The
+    /// newest decisions stay, whatever their age, because the next ones are numbered from them.
+    async fn prune(&self, prune: Prune, from: Option<&[u8]>) -> Result<Pruned>;
+
     /// Adds a quiet-hours policy for jobs to refer to, at the time it was made at. Its name must be free, and there must be room:
     /// [`QuietHours::MOST`].
     async fn create_policy(&self, policy: QuietHours) -> Result<()>;
@@ -260,6 +266,12 @@ pub trait Store: Backfills {
     /// Whether what is asked for now can be kept. A store whose last write failed tries one.
     async fn ready(&self) -> Result<()> {
         self.stats().await.map(drop)
+    }
+
+    /// What there is too much of, in a few words, while what can wait should wait: writes that are held up, or
+    /// callers that queue. Answers at once, from what is known.
+    fn pressure(&self) -> Option<String> {
+        None
     }
 
     /// Makes everything acknowledged durable.

@@ -59,7 +59,7 @@ impl Surroundings {
     pub(crate) fn waits_for(&self, backfill: &Backfill, now: Timestamp) -> Option<Wait> {
         let executions: Vec<&Execution> = self.live.iter().collect();
         let quiet_hours = self.quiet_hours.as_ref();
-        let live = Live { executions: &executions, quiet_hours, usual: None, crowd: false };
+        let live = Live { executions: &executions, quiet_hours, ..Live::default() };
         match turn(backfill, &self.job, &live, &[], now) {
             Turn::Wait(wait) => Some(wait),
             Turn::Fire { .. } | Turn::PassOver { .. } | Turn::Rest => None,

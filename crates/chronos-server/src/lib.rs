@@ -10,6 +10,7 @@ pub mod daemon;
 mod dashboard;
 mod defaults;
 mod grpc;
+pub mod history;
 pub mod logs;
 mod loops;
 pub mod metrics;

@@ -60,6 +60,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams the audit as it is written, as server-sent events: each is one of those that `GET /audit` lists,
+         *     and has an `id`. Whoever comes back with the last of them as `Last-Event-ID` goes on from there; that goes
+         *     before `after`. Without either, the stream begins with what comes from now on.
+         */
+        get: operations["get_audit_stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/audit": {
         parameters: {
             query?: never;
@@ -297,6 +318,104 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells how the history of this node is: whether it is kept, and how far the journal was read into it. */
+        get: operations["get_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells the figures of a job by the day, up to the last moments: of the 30 last days, or from `from` to `to`. A job
+         *     that is gone is told of as long as its figures are kept.
+         */
+        get: operations["get_history_jobs_by_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/rebuild": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has the history of this node made again from the store, whatever state it is in. What the store no longer keeps
+         *     is not told of any more.
+         */
+        post: operations["post_history_rebuild"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/toc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the periods of a level in a line each, for calendars and charts: those that hold something from `from` to
+         *     `to`, in order. Without a level it lists the years.
+         */
+        get: operations["get_history_toc"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/toc/{node}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells what happened in an hour, a day, an ISO week, a month or a year: notes, figures, and the shorter periods
+         *     that it is made of. Bounds are in universal time, and also told on the clocks of `tz`. Users are told about
+         *     their own jobs, viewers and admins about all of them.
+         */
+        get: operations["get_history_toc_by_node"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs": {
         parameters: {
             query?: never;
@@ -305,7 +424,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists jobs in the order of their ids, which is that of their creation. Filters narrow each other. A
+         * Lists jobs in the order of their ids, which is that of their creation, or of their next runs. Filters narrow each other. A
          *     page may hold fewer jobs than asked for, or none, and still lead on: what few jobs meet is looked
          *     for a while, and then by the next page.
          */
@@ -340,6 +459,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs/recent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells how the newest runs of several jobs went. Those of others are left out. */
+        get: operations["get_jobs_recent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs/recurring": {
         parameters: {
             query?: never;
@@ -351,6 +487,26 @@ export interface paths {
         put?: never;
         /** Creates a recurring job. */
         post: operations["post_jobs_recurring"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams which jobs have changed, as server-sent events of the type `changed`, a few times a second at most:
+         *     their ids, or that there were too many to name. What they are now is told by the other routes.
+         */
+        get: operations["get_jobs_stream"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -522,6 +678,26 @@ export interface paths {
         put?: never;
         /** Runs a job now, beside its schedule; its overlap policy may refuse. */
         post: operations["post_jobs_by_id_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitoring/herd": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells how many runs begin in each minute of the day to come: as schedules name them, and as quiet hours and
+         *     jitter leave them. It is found anew every minute or more, and by and by where there are many jobs.
+         */
+        get: operations["get_monitoring_herd"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -758,6 +934,322 @@ export interface paths {
         patch: operations["patch_users_by_id"];
         trace?: never;
     };
+    "/jobs/{id}/backfills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    limit?: number;
+                    cursor?: string;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["BackfillPage"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewBackfill"];
+                };
+            };
+            responses: {
+                /** @description x */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Backfill"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    query?: string;
+                    tz?: string;
+                    limit?: number;
+                    cursor?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description x */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SearchPage"];
+                    };
+                };
+                /** @description x */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -921,23 +1413,17 @@ export interface components {
             items: components["schemas"]["AuditEvent"][];
             next_cursor?: string | null;
         };
-        /** @description From when, until when and how often a recurring schedule fires. */
         Bounds: {
-            /**
-             * Format: date-time
-             * @description No slot is after this instant.
-             */
-            end_at?: string | null;
-            /**
-             * Format: int64
-             * @description At most this many slots fire.
-             */
-            max_runs?: number | null;
-            /**
-             * Format: date-time
-             * @description No slot is before this instant.
-             */
             start_at?: string | null;
+            end_at?: string | null;
+            max_runs?: number | null;
+        };
+        /** @description The second with the most slots. */
+        BusiestSecond: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int64 */
+            slots: number;
         };
         /**
          * @description What happens to slots that nobody was there to fire.
@@ -1035,6 +1521,23 @@ export interface components {
             password: string;
             username: string;
         };
+        /** @description How long something took, in milliseconds; percentiles to within 0.8 %. */
+        Distribution: {
+            /** Format: int64 */
+            count: number;
+            /** Format: double */
+            max_ms?: number | null;
+            /** Format: double */
+            min_ms?: number | null;
+            /** Format: double */
+            p50_ms?: number | null;
+            /** Format: double */
+            p95_ms?: number | null;
+            /** Format: double */
+            p99_ms?: number | null;
+            /** Format: double */
+            sum_ms: number;
+        };
         /**
          * @description A schedule to be tried out, with what moves or stops its runs.
          * @example {
@@ -1070,6 +1573,24 @@ export interface components {
              */
             quiet_hours_policy_id?: string | null;
             schedule: components["schemas"]["Schedule"];
+        };
+        /** @description Attempts by how they ended. */
+        EndingCounts: {
+            /** Format: int64 */
+            cancelled: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            stuck: number;
+            /** Format: int64 */
+            success: number;
+            /** Format: int64 */
+            timed_out: number;
+            /**
+             * Format: int64
+             * @description All of them.
+             */
+            total: number;
         };
         /** @description A date that is otherwise than its weekday. */
         Exception: {
@@ -1183,6 +1704,16 @@ export interface components {
             /** Format: int64 */
             timed_out: number;
         };
+        /** @description A job that failed. */
+        FailingJob: {
+            /** Format: int64 */
+            attempts: number;
+            /** Format: int64 */
+            failures: number;
+            /** Format: uuid */
+            job_id: string;
+            name: string;
+        };
         /** @description What is wrong with one field of a request. */
         FieldError: {
             /**
@@ -1205,6 +1736,87 @@ export interface components {
         HeaderValue: string | {
             /** @description The value; `********` keeps the one that the job has. */
             secret: string;
+        };
+        /** @description How many runs begin when, of the day to come. */
+        HerdFigures: {
+            /** @description The length of each. */
+            bin_seconds: number;
+            busiest?: components["schemas"]["BusiestSecond"] | null;
+            /** @description Whether those were all, and all of their slots. Asked again, there are more of them. */
+            complete: boolean;
+            /**
+             * Format: date-time
+             * @description The beginning of the first bin.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Jobs that were looked at.
+             */
+            jobs: number;
+            /** @description Slots in each bin, as schedules name them. */
+            nominal: number[];
+            /** @description The most of them in one second of the bin. */
+            nominal_peak: number[];
+            /** @description Runs that begin in each bin, after quiet hours and jitter, on average. */
+            spread: number[];
+            /** @description The most of them in one second of the bin. */
+            spread_peak: number[];
+        };
+        /** @description Figures of a job or of many, in a period. */
+        HistoryFigures: {
+            /** @description How long attempts took. */
+            durations: components["schemas"]["Distribution"];
+            endings: components["schemas"]["EndingCounts"];
+            /** @description How much later than they might have attempts began. */
+            lags: components["schemas"]["Distribution"];
+            /**
+             * Format: int64
+             * @description Attempts that were retries.
+             */
+            retries: number;
+            /**
+             * Format: int64
+             * @description Slots that were passed over.
+             */
+            skipped: number;
+            /**
+             * @description The same by the reason.
+             * @example {
+             *       "overlap": 3
+             *     }
+             */
+            skips: {
+                [key: string]: number;
+            };
+        };
+        /** @description How the history is. */
+        HistoryStanding: {
+            /**
+             * Format: int64
+             * @description Bytes on disk.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description The place of the newest entry of the journal.
+             */
+            newest: number;
+            /** @description What is wrong, if something is. */
+            problem?: string | null;
+            /**
+             * Format: int64
+             * @description The place in the journal up to which it was read.
+             */
+            read: number;
+            /**
+             * @description `absent` where this node keeps none, `opening`, `catching_up`, `following`, or `refused` where it cannot be
+             *     used as it is.
+             * @example following
+             */
+            status: string;
+            /** @description Whether something that is old enough is not told of yet. */
+            to_roll_up: boolean;
         };
         /** @description A request to an HTTP endpoint, and which answers to it are a success. */
         HttpTarget: {
@@ -1321,6 +1933,32 @@ export interface components {
              */
             waiting: number;
         };
+        /** @description What changed since the line before. */
+        JobChanges: {
+            /** @description The jobs that were made, changed or removed, or whose executions are no longer what they were. */
+            jobs: string[];
+            /** @description Whether there were too many to name, so that any may have changed. */
+            many: boolean;
+        };
+        /** @description The figures of a job on a day of universal time. */
+        JobDay: components["schemas"]["PeriodBounds"] & {
+            figures: components["schemas"]["HistoryFigures"];
+            /**
+             * Format: uuid
+             * @description The first execution that failed.
+             */
+            first_failure_id?: string | null;
+            /**
+             * @description The day.
+             * @example toc:day:2026-11-15
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The execution that took longest.
+             */
+            slowest_execution_id?: string | null;
+        };
         /** @description Figures about the whole system. */
         JobFigures: {
             /**
@@ -1328,8 +1966,15 @@ export interface components {
              * @description How long runs took, on average, in milliseconds; null before the first.
              */
             avg_duration_ms?: number | null;
+            /**
+             * Format: double
+             * @description By how many milliseconds this node's clock is ahead of the one that nodes share; null where there is none.
+             */
+            clock_skew_ms?: number | null;
             executions: components["schemas"]["Executions"];
             jobs: components["schemas"]["Jobs"];
+            /** @description Jobs whose slot is past by more than the usual grace and has not fired; 1,000 at most. */
+            overdue: number;
             /**
              * Format: int64
              * @description Attempts begun because one failed.
@@ -1355,6 +2000,17 @@ export interface components {
              */
             stuck: number;
             throughput: components["schemas"]["Throughput"];
+        };
+        /** @description The figures of a job. */
+        JobHistory: {
+            /** @description The days on which something happened, in order. */
+            days: components["schemas"]["JobDay"][];
+            /** Format: uuid */
+            job_id: string;
+            /** @description What it is called, or was last. */
+            name: string;
+            /** @description All of the days together. */
+            total: components["schemas"]["HistoryFigures"];
         };
         /** @description A job by its id and its name. */
         JobName: {
@@ -1425,6 +2081,16 @@ export interface components {
             avg_ms?: number | null;
             /** Format: double */
             max_ms?: number | null;
+            /**
+             * Format: double
+             * @description Half of them took no longer than this, to a fifth.
+             */
+            p50_ms?: number | null;
+            /**
+             * Format: double
+             * @description Of a hundred, 99 took no longer than this, to a fifth.
+             */
+            p99_ms?: number | null;
         };
         /** @description What became of a line. */
         LineAnswer: {
@@ -1965,6 +2631,20 @@ export interface components {
              */
             value: number;
         };
+        /** @description How a run went. */
+        RecentRun: {
+            /** Format: int64 */
+            duration_ms: number;
+            /**
+             * @description Its status, as an execution tells it.
+             * @example SUCCESS
+             */
+            status: string;
+        };
+        /** @description The newest runs of some jobs. */
+        RecentRuns: {
+            items: components["schemas"]["RunsOfJob"][];
+        };
         /**
          * @description Which dead letters to try again: some by their ids, or all, perhaps of one job.
          * @example {
@@ -2016,6 +2696,13 @@ export interface components {
             kept: number;
             moved: number;
             removed: number;
+        };
+        /** @description The newest runs of a job. */
+        RunsOfJob: {
+            /** Format: uuid */
+            job_id: string;
+            /** @description Those that began and ended, the newest first, 20 at most. */
+            runs: components["schemas"]["RecentRun"][];
         };
         /** @description What a policy says: the fields of a new one, with everything that was left out. */
         Said: {
@@ -2108,6 +2795,21 @@ export interface components {
             first: string;
             /** Format: date-time */
             last: string;
+        };
+        /** @description A job with long runs. */
+        SlowJob: {
+            /** Format: double */
+            duration_ms: number;
+            /**
+             * Format: uuid
+             * @description The longest of its runs.
+             */
+            execution_id: string;
+            /** Format: uuid */
+            job_id: string;
+            name: string;
+            /** Format: double */
+            p95_ms: number;
         };
         /** @description Where an event comes from. */
         Source: {
@@ -2258,6 +2960,96 @@ export interface components {
              */
             runs_per_second: number;
         };
+        /** @description A period in a line. */
+        TocHeadline: components["schemas"]["PeriodBounds"] & {
+            endings: components["schemas"]["EndingCounts"];
+            /** @description The most important note. */
+            headline?: string | null;
+            /** @example toc:hour:2026-11-15T02 */
+            id: string;
+            /**
+             * Format: int64
+             * @description How many jobs there are in it.
+             */
+            jobs: number;
+            /**
+             * Format: double
+             * @description Half of its attempts took no longer than this.
+             */
+            p50_ms?: number | null;
+            /**
+             * Format: double
+             * @description Of twenty attempts, 19 took no longer than this.
+             */
+            p95_ms?: number | null;
+            phase: string;
+            /**
+             * Format: int64
+             * @description Slots that were passed over.
+             */
+            skipped: number;
+            title: string;
+            /** Format: int64 */
+            version: number;
+        };
+        /** @description Periods of one level, in order. */
+        TocList: {
+            items: components["schemas"]["TocHeadline"][];
+        };
+        /** @description What the table of contents says of a period. */
+        TocNode: components["schemas"]["PeriodBounds"] & {
+            /** @description Notes, the most important first. */
+            bullets: components["schemas"]["TocNote"][];
+            /** @description The periods that it was put together from, in order. */
+            children: components["schemas"]["TocHeadline"][];
+            figures: components["schemas"]["HistoryFigures"];
+            /** @example toc:day:2026-11-15 */
+            id: string;
+            /**
+             * Format: int64
+             * @description How many jobs there are in it.
+             */
+            jobs: number;
+            /** @description Words that it may be found by, the most telling first. */
+            keywords: string[];
+            /**
+             * @description `hour`, `day`, `week`, `month` or `year`.
+             * @example day
+             */
+            level: string;
+            /** @description The jobs that failed most often, the worst first. */
+            most_failing: components["schemas"]["FailingJob"][];
+            /** @description The same after it. */
+            next?: string | null;
+            /**
+             * @description The period that owns it; a year has none.
+             * @example toc:week:2026:W46
+             */
+            parent?: string | null;
+            /**
+             * @description `partial` while more is expected, else `final`.
+             * @example final
+             */
+            phase: string;
+            /** @description The nearest period before it, of the same level, of which something is told. */
+            previous?: string | null;
+            /** @description The jobs with the longest runs, the longest first. */
+            slowest: components["schemas"]["SlowJob"][];
+            /** @example Sunday, 15 November 2026 */
+            title: string;
+            /**
+             * Format: int64
+             * @description Grows whenever something that happened in the period is added.
+             */
+            version: number;
+        };
+        /** @description A note, and what bears it out. */
+        TocNote: {
+            /** @description Executions that bear it out. */
+            evidence: string[];
+            /** @example invoice-sync failed 14 times between 02:10 and 02:55 */
+            text: string;
+        };
         /** @description A user. */
         User: {
             /** Format: date-time */
@@ -2353,6 +3145,111 @@ export interface components {
         /** @description The workers that are known. */
         Workers: {
             items: components["schemas"]["WorkerFigures"][];
+        };
+        PeriodBounds: {
+            start: string;
+            end: string;
+            local_start: string;
+            local_end: string;
+            timezone: string;
+        };
+        /** @enum {string} */
+        Order: "oldest_first" | "newest_first";
+        Rate: {
+            at_once?: number | null;
+            per_minute?: number | null;
+        };
+        Terms: {
+            job_id: string;
+            from: string;
+            to: string;
+            order: components["schemas"]["Order"];
+            cap: number;
+            rate: components["schemas"]["Rate"];
+            force: boolean;
+            total: number;
+            beyond_cap: boolean;
+        };
+        NewBackfill: {
+            from: string;
+            to?: string | null;
+            order?: components["schemas"]["Order"] | null;
+            cap?: number | null;
+            rate?: components["schemas"]["Rate"] | null;
+            force?: boolean | null;
+            dry_run?: boolean | null;
+        };
+        Backfill: components["schemas"]["Terms"] & {
+            id: string;
+            number: number;
+            state: string;
+            done: number;
+            under_way: number;
+            succeeded: number;
+            failed: number;
+            cancelled: number;
+            skipped: number;
+            already_run: number;
+            created_by: string;
+            created_at: string;
+            updated_at: string;
+            waits_for?: string | null;
+            error?: string | null;
+            next_slot?: string | null;
+            ended_at?: string | null;
+        };
+        BackfillSlot: {
+            scheduled_for: string;
+            action: string;
+            reason: string;
+            execution_id?: string | null;
+        };
+        BackfillPreview: components["schemas"]["Terms"] & {
+            slots: components["schemas"]["BackfillSlot"][];
+            listed: number;
+        };
+        BackfillPage: {
+            items: components["schemas"]["Backfill"][];
+            next_cursor?: string | null;
+        };
+        TextFragment: {
+            text: string;
+            marked: boolean;
+        };
+        SearchHit: {
+            kind: string;
+            at: string;
+            local_at: string;
+            type: string;
+            score: number;
+            name: components["schemas"]["TextFragment"][];
+            text: components["schemas"]["TextFragment"][];
+            output: components["schemas"]["TextFragment"][];
+            owner?: string | null;
+            job_id?: string | null;
+            execution_id?: string | null;
+            toc_id?: string | null;
+            status?: string | null;
+            reason?: string | null;
+            worker_id?: string | null;
+            response_code?: number | null;
+            duration_ms?: number | null;
+        };
+        SearchFacet: {
+            from: string;
+            local_from: string;
+            count: number;
+        };
+        SearchTally: {
+            total: number;
+            exact: boolean;
+            grain: string;
+            facets: components["schemas"]["SearchFacet"][];
+        };
+        SearchPage: {
+            items: components["schemas"]["SearchHit"][];
+            next_cursor?: string | null;
+            tally?: components["schemas"]["SearchTally"] | null;
         };
     };
     responses: never;
@@ -2489,6 +3386,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEventPage"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_audit_stream: {
+        parameters: {
+            query?: {
+                /** @description Those about this job. */
+                job?: string;
+                /** @description Those of this type, such as `schedule.fired`, or of this group, such as `schedule`. */
+                kind?: string;
+                /** @description Those that this user asked for. */
+                actor?: string;
+                /** @description Those that belong to this trace. */
+                trace_id?: string;
+                /** @description Those about what is this user's. */
+                owner?: string;
+                /** @description Those made at this time or later. */
+                since?: string;
+                /** @description Those made before this time. */
+                until?: string;
+                /** @description The `id` to go on after, or `latest` */
+                after?: string;
+            };
+            header?: {
+                /** @description The `id` to go on after */
+                "Last-Event-ID"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events without end */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description Why not */
@@ -2990,6 +3936,181 @@ export interface operations {
             };
         };
     };
+    get_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it is */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryStanding"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history_jobs_by_id: {
+        parameters: {
+            query?: {
+                /** @description An instant of the first day; 29 days before the last if left out */
+                from?: string;
+                /** @description An instant of the last day; now if left out */
+                to?: string;
+                /** @description The zone of local times; UTC if left out */
+                tz?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobHistory"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_history_rebuild: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is being made again */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryStanding"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history_toc: {
+        parameters: {
+            query?: {
+                /** @description `hour`, `day`, `week`, `month` or `year` */
+                level?: string;
+                /** @description The first instant; that of the oldest period if left out */
+                from?: string;
+                /** @description The last instant; now if left out */
+                to?: string;
+                /** @description The zone of local times; UTC if left out */
+                tz?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The periods, at most 750 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TocList"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history_toc_by_node: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The zone of local times; UTC if left out
+                 * @example Europe/Berlin
+                 */
+                tz?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The period
+                 * @example toc:day:2026-11-15
+                 */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What happened */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TocNode"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_jobs: {
         parameters: {
             query?: {
@@ -3010,6 +4131,8 @@ export interface operations {
                 next_run_after?: string;
                 /** @description The next slot is before this instant */
                 next_run_before?: string;
+                /** @description `created`, or `next_run`: the soonest first, those without a next run left out */
+                sort?: string;
             };
             header?: never;
             path?: never;
@@ -3121,6 +4244,38 @@ export interface operations {
             };
         };
     };
+    get_jobs_recent: {
+        parameters: {
+            query: {
+                /** @description The ids of up to 100 jobs, with commas between */
+                ids: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their newest runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecentRuns"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     post_jobs_recurring: {
         parameters: {
             query?: never;
@@ -3155,6 +4310,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_jobs_stream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Changes without end, each a `JobChanges` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["JobChanges"];
                 };
             };
             /** @description Why not */
@@ -3592,6 +4776,44 @@ export interface operations {
             };
             /** @description Why not */
             "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_monitoring_herd: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HerdFigures"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
                 headers: {
                     [name: string]: unknown;
                 };

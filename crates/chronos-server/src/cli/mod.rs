@@ -64,6 +64,8 @@ enum Command {
     Backfill(client::Backfill),
     /// See and steer backfills: list, show, follow, pause, resume, cancel
     Backfills(client::Backfills),
+    /// Show what happened by the hour, the day, the week, the month or the year
+    History(client::History),
     /// Have what message jobs say sent to a URL: list, create, show, edit, pause, resume, delete
     Subscriptions(client::Subscriptions),
     /// List what failed for good, and try it again
@@ -145,6 +147,7 @@ where
         Command::Explain(args) => client::explain(args, out),
         Command::Backfill(args) => client::backfill(args, out),
         Command::Backfills(args) => client::backfills(args, now, out),
+        Command::History(args) => client::history(args, now, out),
         Command::Subscriptions(args) => client::subscriptions(args, now, out),
         Command::DeadLetters(args) => client::dead_letters(args, out),
         Command::Login(args) => client::login(&args, out),

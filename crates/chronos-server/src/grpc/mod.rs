@@ -5,6 +5,7 @@ mod backup;
 mod changes;
 mod convert;
 mod events;
+mod history;
 mod page;
 mod refusal;
 mod scheduler;
@@ -12,4 +13,5 @@ mod service;
 mod watch;
 
 pub(crate) use changes::Changes;
+pub(crate) use history::HistoryService;
 pub(crate) use scheduler::Scheduler;

@@ -126,6 +126,7 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::Notify { field: "overdue_after", .. } => "spec.notify.overdue_after",
         Error::Notify { .. } => "spec.notify",
         Error::ZeroDuration { field: "max_execution_time" } => "spec.max_execution_time",
+        Error::ZeroDuration { field: "catch_up_window_seconds" } => "spec.catch_up_window",
         Error::ZeroDuration { .. } => "spec.retry_base",
         // There are none over gRPC.
         Error::Subscription { .. } => "subscription",

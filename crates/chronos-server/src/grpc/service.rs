@@ -70,7 +70,7 @@ impl Contract for Scheduler {
         let expected = (expected_version > 0).then_some(expected_version);
         let edit = Change::Edit(Box::new(keeping_phase(asked, &known)));
         let job = self
-            .service
+            .home(known.id)
             .amend_job_for(caller.id(), known.id, edit, expected)
             .await
             .map_err(status)?;
@@ -82,7 +82,7 @@ impl Contract for Scheduler {
     async fn delete_job(&self, request: Request<DeleteJobRequest>) -> Answer<DeleteJobResponse> {
         let caller = caller(&request)?;
         let job = self.find(&caller, "job", &request.into_inner().job).await?.spec.id;
-        let store = self.service.store_for(caller.id());
+        let store = self.home(job).store_for(caller.id());
         store.delete_job(job, self.now()).await.map_err(status)?;
         self.changes.tell(job);
         Ok(Response::new(DeleteJobResponse {}))
@@ -123,16 +123,17 @@ impl Contract for Scheduler {
         let (caller, trace) = (caller(&request)?, trace(request.metadata()));
         let asker = Asker { is_run: request.metadata().contains_key(loops::OF_A_RUN), trace };
         let job = self.find(&caller, "job", &request.into_inner().job).await?;
-        let (store, config) = (self.service.store().as_ref(), self.service.config());
+        let home = self.home(job.spec.id);
+        let (store, config) = (home.store().as_ref(), home.config());
         let looping = loops::refusal(store, config, &job, asker).await.map_err(status)?;
         if let Some(why) = looping {
             return Err(Status::failed_precondition(why));
         }
         let job = job.spec.id;
-        let store = self.service.store_for(caller.id());
+        let store = home.store_for(caller.id());
         let run = store.run_now(job, trace, self.now()).await;
         let execution = run.map_err(status)?;
-        self.service.note_run(&execution).await;
+        home.note_run(&execution).await;
         self.changes.tell(job);
         Ok(Response::new((&execution).into()))
     }
@@ -146,7 +147,7 @@ impl Contract for Scheduler {
         let limit = page::limit(limit)?;
         let job = self.find(&caller, "job", &job).await?.spec.id;
         let before = page::read_before_execution(&cursor, job)?;
-        let rows = self.service.store().executions(job, before, limit + 1).await;
+        let rows = self.home(job).store().executions(job, before, limit + 1).await;
         let rows = rows.map_err(status)?;
         let (executions, more) = page::cut(rows.iter().map(Execution::from), limit);
         let last = executions.last().filter(|_| more);
@@ -166,8 +167,9 @@ impl Contract for Scheduler {
         request: Request<CancelExecutionRequest>,
     ) -> Answer<Execution> {
         let caller = caller(&request)?;
-        let id = self.find_execution(&caller, "id", &request.into_inner().id).await?.id;
-        let store = self.service.store_for(caller.id());
+        let found = self.find_execution(&caller, "id", &request.into_inner().id).await?;
+        let id = found.id;
+        let store = self.home(found.job).store_for(caller.id());
         store.cancel(id, CancelCause::User, self.now()).await.map_err(status)?;
         let execution = store.execution(id).await.map_err(status)?;
         self.changes.tell(execution.job);
@@ -182,7 +184,7 @@ impl Contract for Scheduler {
     ) -> Answer<Self::WatchExecutionsStream> {
         let caller = caller(&request)?;
         // Hints are kept from before the first look, so that nothing falls between the two.
-        let source = self.source(&caller)?;
+        let mut source = self.source(&caller)?;
         let subject = match request.into_inner().of {
             None => return Err(Refusal::missing("of", "job or execution").into()),
             Some(Of::Job(job)) => Subject::job(self.find(&caller, "job", &job).await?.spec.id),
@@ -190,6 +192,7 @@ impl Contract for Scheduler {
                 Subject::execution(&self.find_execution(&caller, "execution", &id).await?)
             }
         };
+        source.store = self.home(subject.of()).store().clone();
         let revoked = self.auth.clone().until_revoked(caller);
         let changes = watch::stream(source, subject).await;
         Ok(Response::new(watch::until(changes, revoked).boxed()))
@@ -266,7 +269,7 @@ impl Scheduler {
     async fn change(&self, caller: &Caller, job: &str, change: Change) -> Answer<Job> {
         let job: JobId = self.find(caller, "job", job).await?.spec.id;
         let job =
-            self.service.amend_job_for(caller.id(), job, change, None).await.map_err(status)?;
+            self.home(job).amend_job_for(caller.id(), job, change, None).await.map_err(status)?;
         self.changes.tell(job.spec.id);
         Ok(Response::new(self.told(caller, &job).await?))
     }

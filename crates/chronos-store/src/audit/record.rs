@@ -30,18 +30,6 @@ struct Line<D> {
     decision: D,
 }
 
-/// A decision as it was written before it told who asked for it.
-#[derive(Serialize, Deserialize)]
-struct Former {
-    sequence: u64,
-    at: Timestamp,
-    job: JobId,
-    decision: Decision,
-}
-
-/// The last version of records in which decisions were written one by one.
-const FORMER: u8 = 5;
-
 /// The bytes of the decisions of one step, which have its time and were asked for by one user if by any.
 pub(crate) fn encode(events: &[AuditEvent]) -> Result<Box<[u8]>> {
     let mut owners: Vec<Arc<str>> = Vec::new();
@@ -63,9 +51,6 @@ pub(crate) fn encode(events: &[AuditEvent]) -> Result<Box<[u8]>> {
 
 /// The decisions that these bytes are, numbered from the first one's sequence on.
 pub(crate) fn decode(bytes: &[u8], first: u64) -> Result<Vec<AuditEvent>> {
-    if bytes.first().is_some_and(|version| *version <= FORMER) {
-        return decode_former(bytes, first);
-    }
     let Record { at, by, owners, lines } = record::decode::<Record<Line<Decision>>>(bytes)?;
     let event = |(sequence, line): (u64, Line<Decision>)| {
         let owner = usize::try_from(line.owner).ok().and_then(|owner| owners.get(owner));
@@ -76,16 +61,6 @@ pub(crate) fn decode(bytes: &[u8], first: u64) -> Result<Vec<AuditEvent>> {
         Ok(AuditEvent { sequence, at, by, owner, job, trace, decision })
     };
     (first..).zip(lines).map(event).collect()
-}
-
-fn decode_former(bytes: &[u8], first: u64) -> Result<Vec<AuditEvent>> {
-    let events: Vec<Former> = record::decode(bytes)?;
-    let event = |(sequence, former): (u64, Former)| {
-        let Former { at, job, decision, .. } = former;
-        let (job, owner) = (Some(job), Arc::from(""));
-        AuditEvent { sequence, at, by: None, owner, job, trace: None, decision }
-    };
-    Ok((first..).zip(events).map(event).collect())
 }
 
 #[cfg(test)]
@@ -112,15 +87,5 @@ mod tests {
         let read = decode(&encode(&events).unwrap(), 40).unwrap();
         assert_eq!(read, events);
         assert_eq!(read[1].by, None, "nobody asks for a slot to be skipped");
-    }
-
-    #[test]
-    fn decisions_of_the_version_before_are_still_read() {
-        let (at, job) = (Timestamp::from_secs(9), JobId::from_bytes([7; 16]));
-        let former = Former { sequence: 3, at, job, decision: Decision::Created };
-        let mut bytes = record::encode(&vec![former]).unwrap();
-        bytes[0] = FORMER;
-        let read = decode(&bytes, 3).unwrap();
-        assert_eq!(read, [AuditEvent { by: None, ..event(3, "", Decision::Created) }]);
     }
 }

@@ -155,7 +155,9 @@ impl Step<'_> {
         let quiet_hours: Option<&QuietHours> =
             job.spec.quiet_hours.and_then(|policy| index.policies.get(&policy));
         let usual = self.state.usual;
-        Ok(question(job, &Live { executions: &executions, quiet_hours, usual, crowd }))
+        let (storm, executions) = (&self.state.storm, executions.as_slice());
+        let (terse, begins) = (storm.is_terse(self.now), storm.begins(self.now));
+        Ok(question(job, &Live { executions, quiet_hours, usual, crowd, terse, begins }))
     }
 
     pub(super) fn fire_due(&mut self, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
@@ -179,6 +181,7 @@ impl Step<'_> {
                     continue;
                 }
             };
+            self.state.storm.count(&plan, now);
             rows += plan.executions.len() + plan.messages.iter().map(rows_of).sum::<usize>();
             self.apply(id, &plan)?;
             self.settle(id)?;

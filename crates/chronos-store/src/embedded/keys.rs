@@ -223,6 +223,11 @@ pub(super) fn backfills_of(job: JobId) -> (Vec<u8>, Vec<u8>) {
     (from, to)
 }
 
+/// The volume that a past execution's key is of.
+pub(super) fn past_volume_in(key: &[u8]) -> Option<Volume> {
+    key.get(1..)?.first_chunk().copied().map(Volume::from_bytes)
+}
+
 /// The keys of an owner's names that begin like this.
 pub(super) fn names_from(owner: &str, prefix: &str) -> (Vec<u8>, Vec<u8>) {
     let from = Key::Name(owner, prefix).encode().to_vec();

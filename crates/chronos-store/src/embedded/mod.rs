@@ -21,6 +21,7 @@ mod outlet;
 mod past;
 mod policies;
 mod port;
+mod prune;
 mod ready;
 pub(crate) mod record;
 mod requests;

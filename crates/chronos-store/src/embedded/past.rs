@@ -195,4 +195,12 @@ impl Step<'_> {
         }
         Ok(oldest)
     }
+
+    /// Deletes one of the job's past executions.
+    pub(super) fn take_out_of_past(&mut self, job: JobId, id: ExecutionId) {
+        let volume = self.state.volumes.take_out(id);
+        self.change(volume);
+        self.delete(&Key::Past(volume, job, id));
+        self.delete(&Key::DeadLetter(id));
+    }
 }

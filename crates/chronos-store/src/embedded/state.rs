@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chronos_core::execution::Token;
 use chronos_core::notice::Occasions;
+use chronos_core::plan::Storm;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Result};
 use chronos_core::{Backfill, Execution, ExecutionId, Job, JobId, JobSpec, Subscription};
@@ -47,6 +48,8 @@ pub(super) struct State {
     pub(super) claims: u64,
     /// What is told about jobs that do not say.
     pub(super) usual: Option<Occasions>,
+    /// What was caught up of late.
+    pub(super) storm: Storm,
     /// Up to where old requests are deleted.
     pub(super) forgotten_until: Option<Vec<u8>>,
     /// Whether there is any user: asked at every request until there is one.
@@ -104,6 +107,7 @@ impl State {
             last_fired: 0,
             claims: 0,
             usual: None,
+            storm: Storm::default(),
             forgotten_until: None,
             has_users: false,
             stale: true,

@@ -212,6 +212,11 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// Removes what is filed under a key as it was read.
+    pub(super) fn delete_raw(&mut self, key: crate::kv::Key) {
+        self.batch.delete(key);
+    }
+
     /// Files a key that says all by itself.
     pub(super) fn mark(&mut self, key: &Key<'_>) {
         self.batch.put(key.encode(), Vec::new());

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chronos_core::notice::Occasions;
+use chronos_core::plan::Storm;
 use chronos_core::store::{Error, Result};
 use chronos_core::{JobId, Timestamp};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
@@ -103,6 +104,8 @@ pub(super) struct Shared {
     pub(super) turns: Turns,
     /// What is told about jobs that do not say.
     usual: Mutex<Option<Occasions>>,
+    /// What was caught up of late.
+    storm: Mutex<Storm>,
 }
 
 /// Counts one down; says whether there was one.
@@ -151,6 +154,7 @@ impl Shared {
             turns: Turns::default(),
             reaps: AtomicU32::new(0),
             usual: Mutex::default(),
+            storm: Mutex::default(),
             options,
             config,
         })
@@ -159,6 +163,10 @@ impl Shared {
     /// Says what is told about jobs that do not say.
     pub(super) fn notify_on(&self, usual: Option<Occasions>) {
         *self.usual.lock().unwrap_or_else(PoisonError::into_inner) = usual;
+    }
+
+    pub(super) fn storm(&self) -> MutexGuard<'_, Storm> {
+        self.storm.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn usual(&self) -> Option<Occasions> {

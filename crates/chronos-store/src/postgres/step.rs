@@ -9,7 +9,7 @@ use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::State;
 use chronos_core::job::Status;
 use chronos_core::notice::Occasions;
-use chronos_core::plan::Ending;
+use chronos_core::plan::{Ending, Storm};
 use chronos_core::policy::{QuietHours, Rank};
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
 use chronos_core::{
@@ -85,6 +85,8 @@ pub(super) struct Step {
     by: Option<UserId>,
     /// What is told about jobs that do not say.
     pub(super) usual: Option<Occasions>,
+    /// What was caught up of late, by this node.
+    pub(super) storm: Storm,
     pub(super) desks: BTreeMap<JobId, Desk>,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     job_of: FxHashMap<ExecutionId, JobId>,
@@ -156,6 +158,7 @@ impl Step {
             now,
             by,
             usual,
+            storm: Storm::default(),
             desks: BTreeMap::new(),
             policies: BTreeMap::new(),
             job_of: FxHashMap::default(),

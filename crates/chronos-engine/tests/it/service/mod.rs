@@ -7,6 +7,7 @@
 
 mod backfilling;
 mod backlog;
+mod backpressure;
 mod compaction;
 mod context;
 mod counters;

@@ -14,7 +14,8 @@ use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     AuditFilter, AuditPage, AuditWalk, Claimed, Compacted, CompactionHook, Creation, Done, Error,
     EventFilter, EventPage, Finish, Fired, Hold, JobCounts, JobFilter, JobPage, JournalPage,
-    Openings, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook, Worker,
+    Openings, Prune, Pruned, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook,
+    Worker,
 };
 use chronos_core::{
     BackfillId, Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId,
@@ -412,6 +413,10 @@ impl Store for Link {
 
     async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize> {
         self.inner.prune_messages(before, limit).await
+    }
+
+    async fn prune(&self, prune: Prune, from: Option<&[u8]>) -> Result<Pruned> {
+        self.inner.prune(prune, from).await
     }
 
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {

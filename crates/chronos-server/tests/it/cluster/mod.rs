@@ -3,7 +3,7 @@
 mod accounts;
 mod backfilling;
 mod chaos;
-mod clocks;
+pub(crate) mod clocks;
 mod cutting;
 mod failing;
 mod killing;

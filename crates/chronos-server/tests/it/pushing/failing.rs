@@ -28,7 +28,7 @@ async fn what_is_not_taken_is_tried_again_before_anything_after_it() {
     assert_eq!(target.sequences(), [1, 2, 2, 2, 3, 4]);
     let attempts: Vec<&str> = came.iter().map(|came| came.header("chronos-attempt")).collect();
     assert_eq!(attempts, ["1", "1", "2", "3", "1", "1"]);
-    let ids: Vec<&str> = came[1..4].iter().map(|came| came.header("webhook-id")).collect();
+    let ids: Vec<&str> = came[1..4].iter().map(|came| text(&came.body["id"])).collect();
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
     let fences: Vec<u64> =
         came.iter().map(|came| came.header("chronos-fence").parse().unwrap()).collect();

@@ -4,6 +4,7 @@ mod backfilling;
 mod bulk;
 mod changing;
 mod creating;
+mod cutting;
 mod documenting;
 pub(crate) mod events;
 mod explaining;
@@ -21,6 +22,7 @@ mod reaching;
 mod refusing;
 mod running;
 mod tracing;
+mod watching;
 
 use std::net::SocketAddr;
 

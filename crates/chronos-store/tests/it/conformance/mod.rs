@@ -18,6 +18,7 @@ pub(crate) mod manual;
 pub(crate) mod messages;
 pub(crate) mod once;
 pub(crate) mod pausing;
+pub(crate) mod pruning;
 pub(crate) mod quiet_hours;
 pub(crate) mod reading;
 pub(crate) mod reaping;
@@ -46,6 +47,11 @@ macro_rules! conformance {
                 a_deleted_job_keeps_nothing_for_a_successor_of_its_name,
                 jobs_page_in_the_order_of_their_ids,
                 an_unknown_job_is_said_to_be_unknown,
+            }
+            pruning {
+                days_that_are_not_to_be_kept_go_and_the_rest_stays,
+                the_newest_decisions_stay_however_old_they_are,
+                many_executions_go_in_several_steps,
             }
             firing {
                 due_jobs_fire_oldest_first_up_to_the_limit,

@@ -145,7 +145,7 @@ async fn decisions_stay_in_order_when_clocks_do_not() {
 async fn digests_of_full_chapters_lead_past_what_is_not_asked_for() {
     let schema = fresh().await;
     let store = schema.store().await;
-    store.create_job(once("first", 99), at(0)).await.unwrap();
+    store.create_job(once("first", 99_999), at(0)).await.unwrap();
     store.create_job(every("busy", 1), at(0)).await.unwrap();
     for round in 1..=14 {
         store.fire_due(at(round * 1_000), 9, None).await.unwrap();
