@@ -194,8 +194,8 @@ impl World {
         let at_once = planned().filter(|it| it.is_queued() && !it.is_held() && it.run_at <= now);
         let most = room.filter(|_| !waited).unwrap_or(0);
         let at_once = at_once.count().min(most);
-        // What a plan withdraws changes what has waited longer.
-        let lets_go = fired.planned.iter().any(|planned| !planned.plan.withdrawals.is_empty());
+        // What a plan withdraws, and what was held until a pause ended, changes what has waited longer.
+        let lets_go = fired.planned.iter().any(|planned| planned.plan.leads_on());
         let claims = fired.claims.len();
         assert!(claims == at_once || lets_go, "what may begin is taken");
         assert!(claims <= room.unwrap_or(0), "no more is taken than there is room for");
