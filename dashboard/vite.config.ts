@@ -8,7 +8,7 @@ import { defineConfig, type Plugin } from "vite";
 /** Where a daemon answers while the dashboard is worked on. */
 const daemon = process.env.CHRONOS_URL ?? "http://127.0.0.1:8080";
 const routes =
-  "api-keys|auth|dead-letters|events|executions|jobs|monitoring|quiet-hours|schedules|users|healthz";
+  "api-keys|audit|auth|backfills|dead-letters|events|executions|history|jobs|monitoring|quiet-hours|schedules|subscriptions|users|healthz";
 
 /** Whose work the dashboard is made of, and on which terms. */
 const LICENCES = "licences.txt";

@@ -3,13 +3,16 @@
 
 mod cluster;
 mod core;
+mod dashboard;
 mod disk;
 mod fleet;
 mod live;
 mod peer;
 mod process;
 mod report;
+mod search;
 mod store;
+mod toc;
 mod web;
 mod workload;
 
@@ -24,7 +27,7 @@ use report::Report;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What can be measured, in the order it is.
-const SCENARIOS: [&str; 17] = [
+const SCENARIOS: [&str; 26] = [
     "core",
     "store",
     "registration",
@@ -33,8 +36,15 @@ const SCENARIOS: [&str; 17] = [
     "throughput",
     "million",
     "history",
+    "history-projector",
+    "history-rollup",
+    "history-search",
+    "backlog",
+    "messages",
     "requests",
     "api",
+    "streams",
+    "dashboard",
     "cluster",
     "cluster-peers",
     "cluster-latency",
@@ -42,6 +52,8 @@ const SCENARIOS: [&str; 17] = [
     "cluster-snapshot",
     "cluster-history",
     "cluster-schedules",
+    "cluster-backlog",
+    "cluster-messages",
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -68,8 +80,15 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "million-load" => runtime()?.block_on(disk::million_load(Path::new(&place()?))),
         "million-run" => runtime()?.block_on(disk::million_run(Path::new(&place()?))),
         "history" => runtime()?.block_on(disk::history()),
+        "history-projector" => runtime()?.block_on(toc::projector()),
+        "history-rollup" => runtime()?.block_on(toc::rollup()),
+        "history-search" => search::measure(),
+        "backlog" => runtime()?.block_on(disk::backlog()),
+        "messages" => runtime()?.block_on(disk::messages()),
         "requests" => runtime()?.block_on(web::outgoing()),
         "api" => runtime()?.block_on(web::api()),
+        "streams" => runtime()?.block_on(web::streams()),
+        "dashboard" => dashboard::measure(),
         "cluster" => runtime()?.block_on(cluster::measure()),
         "cluster-peers" => runtime()?.block_on(cluster::peers()),
         "cluster-latency" => runtime()?.block_on(cluster::latency()),
@@ -77,6 +96,8 @@ fn run_one(name: &str) -> anyhow::Result<Vec<report::Figure>> {
         "cluster-snapshot" => runtime()?.block_on(cluster::snapshot()),
         "cluster-history" => runtime()?.block_on(cluster::history()),
         "cluster-schedules" => runtime()?.block_on(cluster::schedules()),
+        "cluster-backlog" => runtime()?.block_on(cluster::backlog()),
+        "cluster-messages" => runtime()?.block_on(cluster::messages()),
         other => bail!("unknown scenario \"{other}\"; there are {}", SCENARIOS.join(", ")),
     }
 }

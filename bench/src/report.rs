@@ -54,8 +54,10 @@ pub(crate) struct Report {
     figures: Vec<Figure>,
 }
 
-const UNITS: [&str; 11] =
-    ["ns", "µs", "ms", "s", "jobs/s", "runs/s", "bytes", "%", "runs", "×", "CPU s"];
+const UNITS: [&str; 13] = [
+    "ns", "µs", "ms", "s", "jobs/s", "runs/s", "events/s", "keys", "bytes", "%", "runs", "×",
+    "CPU s",
+];
 
 /// The figures that a scenario's process hands over.
 pub(crate) fn read(lines: &str) -> anyhow::Result<Vec<Figure>> {

@@ -15,7 +15,16 @@ const home = createRoute({
   component: lazyRouteComponent(() => import("./pages/home"), "Home"),
 });
 
-const TEXTS = ["status", "name", "tag", "owner", "next_run_after", "next_run_before", "cursor"] as const;
+const TEXTS = [
+  "status",
+  "name",
+  "tag",
+  "owner",
+  "next_run_after",
+  "next_run_before",
+  "sort",
+  "cursor",
+] as const;
 
 function readFilter(search: Record<string, unknown>): JobFilter {
   const filter: JobFilter = {};
@@ -82,6 +91,39 @@ const eventsRoute = createRoute({
   component: lazyRouteComponent(() => import("./pages/events"), "Events"),
 });
 
+const AUDIT = ["job", "kind", "actor", "owner", "trace_id", "since", "until"] as const;
+export type AuditFilter = Partial<Record<(typeof AUDIT)[number], string>>;
+
+const auditRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  validateSearch: (search): AuditFilter => {
+    const filter: AuditFilter = {};
+    for (const key of AUDIT) {
+      const value = search[key];
+      if (typeof value === "string" || typeof value === "number") filter[key] = String(value);
+    }
+    return filter;
+  },
+  component: lazyRouteComponent(() => import("./pages/audit"), "Audit"),
+});
+
+const historyRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/history",
+  validateSearch: ({ node, q }): { node?: string; q?: string } => ({
+    ...(typeof node === "string" && { node }),
+    ...((typeof q === "string" || typeof q === "number") && { q: String(q) }),
+  }),
+  component: lazyRouteComponent(() => import("./pages/history"), "History"),
+});
+
+const subscriptionsRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/subscriptions",
+  component: lazyRouteComponent(() => import("./pages/subscriptions"), "Subscriptions"),
+});
+
 const workersRoute = createRoute({
   getParentRoute: () => root,
   path: "/workers",
@@ -105,6 +147,9 @@ export const router = createRouter({
     deadLettersRoute,
     quietHoursRoute,
     eventsRoute,
+    auditRoute,
+    historyRoute,
+    subscriptionsRoute,
     workersRoute,
     peopleRoute,
   ]),

@@ -82,6 +82,95 @@ test("what fails for good lands in dead letters and is redriven", async ({ page,
   await expect(row).toContainText("Succeeded");
 });
 
+test("a handler is asked for by its name, and one that nobody registered is refused at the field", async ({
+  page,
+  house,
+}) => {
+  await house.enter(page, "/jobs/new");
+  await page.getByLabel("Name", { exact: true }).fill("by hand");
+  await page.getByText("Call a handler").click();
+  await page.getByRole("textbox", { name: "Handler" }).fill("nobody made this");
+  await page.getByRole("button", { name: "Create job" }).click();
+  await expect(page.getByRole("textbox", { name: "Handler" })).toHaveAttribute("aria-invalid", "true");
+});
+
+test("a cron expression is put together by choosing, and a time is of any zone", async ({ page, house }) => {
+  await house.enter(page, "/jobs/new");
+  await page.getByLabel("How often").selectOption("week");
+  await page.getByRole("button", { name: "fri" }).click();
+  await page.getByLabel("Time of day").fill("06:30");
+  await expect(page.getByLabel("Expression")).toHaveValue("30 6 * * 1-4");
+  await expect(page.getByTestId("description")).toContainText("06:30");
+  await page.getByLabel("Expression").fill("5 4 * * sun");
+  await expect(page.getByLabel("How often")).toHaveValue("");
+  await expect(page.getByRole("img", { name: /Calendar of 10 runs/ })).toBeVisible();
+
+  await page.getByText("Once", { exact: true }).click();
+  await page.getByLabel("At", { exact: true }).fill("2096-07-01T12:00:00");
+  await page.getByLabel("On the clocks of").fill("America/New_York");
+  await writeUrl(page, "noon over there", `${house.endpoint}/ok`);
+  await page.getByRole("button", { name: "Create job" }).click();
+  await expect(page.getByRole("heading", { name: /noon over there/ })).toBeVisible();
+  const token = await house.admin();
+  const found = await house.ask<{ items: { schedule: { at: string } }[] }>(
+    "/jobs?name=noon",
+    undefined,
+    token,
+  );
+  expect(found.items[0]?.schedule.at).toBe("2096-07-01T16:00:00Z");
+});
+
+test("a run that goes on is cancelled, and a job is duplicated and copied as a command", async ({
+  page,
+  house,
+  context,
+}) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: house.url });
+  await house.enter(page, "/jobs/new");
+  await writeUrl(page, "endless", `${house.endpoint}/slow`);
+  await page.getByText("Once", { exact: true }).click();
+  await page.getByLabel("Retries").fill("0");
+  await page.getByRole("button", { name: "Create job" }).click();
+  const runs = page.getByRole("region", { name: "Executions", exact: true }).last();
+  await expect(runs.getByText("Running")).toBeVisible();
+  await runs.getByRole("row").nth(1).getByRole("link").first().click();
+  await page.getByRole("button", { name: "Cancel this run" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Cancelled");
+
+  await page.getByRole("link", { name: "endless" }).click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Copy as command" }).click();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  expect(command).toContain("chronos jobs create 'endless'");
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Duplicate" }).click();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("endless copy");
+  await expect(page.getByLabel("URL")).toHaveValue(`${house.endpoint}/slow`);
+});
+
+test("a thundering herd is seen before it happens", async ({ page, house }) => {
+  const token = await house.admin();
+  const lines = Array.from({ length: 500 }, (_, number) =>
+    JSON.stringify({
+      name: `herd ${number}`,
+      schedule: { type: "cron", expression: "0 3 * * *", timezone: "UTC" },
+      target: { type: "http", url: `${house.endpoint}/ok` },
+      jitter_seconds: number % 2 === 0 ? 600 : 0,
+      tags: ["herd"],
+    }),
+  );
+  await page.request.post(`${house.url}/jobs/bulk`, {
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" },
+    data: lines.join("\n"),
+  });
+  await house.enter(page, "/");
+  await expect(page.getByTestId("herd")).toContainText(/50\d slots/);
+  await expect(page.getByTestId("herd")).toContainText(/25\d a second at most/);
+  await page.getByRole("link", { name: "Who they are" }).click();
+  await expect(page).toHaveURL(/next_run_after/);
+  await expect(page.getByRole("row", { name: /herd/ }).first()).toBeVisible();
+});
+
 test("a refusal stands at its field", async ({ page, house }) => {
   await house.enter(page, "/jobs/new");
   await writeUrl(page, "out of reach", "http://192.168.7.7/");
@@ -120,7 +209,10 @@ test("a job is paused with a note, resumed and edited, with what changes told be
   await page.getByRole("link", { name: "Edit" }).click();
   await expect(page.getByRole("button", { name: "Save changes" })).toBeDisabled();
   await page.getByLabel("Expression").fill("0 9,18 * * *");
-  await expect(page.getByTestId("effect")).toContainText(/7/);
+  await expect(page.getByTestId("effect")).toContainText(/adds 7 runs/);
+  const change = page.getByRole("region", { name: "What this changes" });
+  await expect(change.getByRole("deletion")).toHaveText("0 9 * * *");
+  await expect(change.getByRole("insertion")).toHaveText("0 9,18 * * *");
   await page.getByRole("button", { name: "Remove X-Team" }).click();
   await page.getByRole("button", { name: "Save changes" }).click();
   await expect(page.getByRole("region", { name: "Definition" })).toContainText("0 9,18 * * *");
@@ -210,12 +302,35 @@ test("a long list is paged by the server", async ({ page, house }) => {
     for (const name of await names.allTextContents()) seen.add(name);
     if (!isLast) {
       const first = (await names.first().textContent()) ?? "";
-      await page.getByRole("button", { name: "Next" }).click();
+      await page.getByRole("button", { name: "Next", exact: true }).click();
       await expect(names.first()).not.toHaveText(first);
     }
   }
   expect(seen.size).toBe(120);
-  await expect(page.getByRole("button", { name: "Next" })).toBeDisabled();
+  await expect(page.getByRole("button", { name: "Next", exact: true })).toBeDisabled();
   await page.getByRole("button", { name: "Previous" }).click();
   await expect(names).toHaveCount(50);
+  await expect(page.getByRole("row").nth(1)).toBeVisible();
+});
+
+test("jobs are put in the order of their next runs by the server", async ({ page, house }) => {
+  const token = await house.admin();
+  for (const [name, day] of [
+    ["third", "03"],
+    ["first", "01"],
+    ["second", "02"],
+  ]) {
+    const schedule = { type: "one_shot", at: `2097-01-${day}T00:00:00Z` };
+    await house.ask(
+      "/jobs",
+      { name, schedule, target: { type: "message", template: { text: "x" } }, tags: ["sorted"] },
+      token,
+    );
+  }
+  await house.enter(page, "/jobs?tag=sorted");
+  const names = page.getByRole("row").getByRole("link");
+  await expect(names).toHaveText(["third", "first", "second"]);
+  await page.getByRole("button", { name: "Next run" }).click();
+  await expect(page).toHaveURL(/sort=next_run/);
+  await expect(names).toHaveText(["first", "second", "third"]);
 });

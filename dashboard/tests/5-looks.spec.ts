@@ -7,6 +7,8 @@ const SHOTS = process.env.CHRONOS_SHOTS ?? "test-results";
 interface Seen {
   job: string;
   execution: string;
+  /** A day of the history. */
+  node: string;
 }
 
 let seen: Seen;
@@ -24,6 +26,11 @@ const PAGES: [string, (seen: Seen) => string, string][] = [
   ["execution", ({ execution }) => `/executions/${execution}`, "Failed"],
   ["dead-letters", () => "/dead-letters", "Dead letters"],
   ["events", () => "/events", "Events"],
+  ["audit", () => "/audit", "Audit"],
+  ["history", ({ node }) => `/history?node=${node}`, "History"],
+  ["history-years", () => "/history", "History"],
+  ["search", () => "/history?q=status:failed", "History"],
+  ["subscriptions", () => "/subscriptions", "Subscriptions"],
   ["quiet-hours", () => "/quiet-hours", "Quiet hours"],
   ["workers", () => "/workers", "Workers"],
   ["people", () => "/people", "Users and keys"],
@@ -58,6 +65,12 @@ for (const [name, path, heading] of PAGES) {
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(width).toBeLessThanOrEqual(360);
   });
+}
+
+async function aDay(house: House, token: string): Promise<string> {
+  await house.recall();
+  const days = await house.ask<{ items: { id: string }[] }>("/history/toc?level=day", undefined, token);
+  return encodeURIComponent(days.items[0]?.id ?? "");
 }
 
 /** Fills the house with jobs of every kind. */
@@ -103,6 +116,30 @@ async function furnish(house: House): Promise<Seen> {
     tags: ["finance"],
   });
   await house.ask(`/jobs/${paused.id}/pause`, { note: "auditors are in the house" }, token);
+  const nightly = Array.from({ length: 300 }, (_, number) =>
+    JSON.stringify({
+      name: `Nightly export ${String(number).padStart(3, "0")}`,
+      schedule: {
+        type: "cron",
+        expression: number % 3 === 0 ? "0 3 * * *" : `${(number * 7) % 60} ${1 + (number % 5)} * * *`,
+        timezone: "UTC",
+      },
+      target: call("/export"),
+      jitter_seconds: number % 2 === 0 ? 0 : 900,
+      tags: ["nightly"],
+    }),
+  );
+  await fetch(`${house.url}/jobs/bulk`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" },
+    body: nightly.join("\n"),
+  }).then((answer) => answer.text());
+  await house.ask(
+    "/subscriptions",
+    { name: "Billing events", url: `${house.endpoint}/ear`, filter: { tag: "team" } },
+    token,
+  );
+  await house.ask(`/jobs/${job}/backfills`, { from: "2026-01-01T00:00:00Z", cap: 40 }, token).catch(() => 0);
   await house.ask(
     "/quiet-hours",
     { name: "Nights", timezone: "Europe/Berlin", windows: [{ start: "22:00", end: "07:00" }], mode: "defer" },
@@ -116,7 +153,7 @@ async function furnish(house: House): Promise<Seen> {
       token,
     );
     const failed = items.find((it) => it.status === "FAILED" && it.attempt === 2);
-    if (failed) return { job, execution: failed.id };
+    if (failed) return { job, execution: failed.id, node: await aDay(house, token) };
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

@@ -8,11 +8,15 @@ import { type AddressInfo, createServer as createSocket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test as base, expect, type Page } from "@playwright/test";
+import { live } from "./past";
 import { Postgres } from "./postgres";
 
 export { expect };
 
 export const ADMIN = { username: "ada", password: "correct horse battery" };
+
+/** What the endpoint answers. */
+const SERVED = '{"served":true}';
 
 /** Where the daemon keeps its jobs. */
 export type Store = "embedded" | "postgres";
@@ -22,7 +26,7 @@ export class House {
     readonly url: string,
     /** Answers 200; under /fail, whatever is set. */
     readonly endpoint: string,
-    private readonly answer: { status: number },
+    private readonly answer: { status: number; body: string },
     private readonly daemon: ChildProcess,
     private readonly server: Server,
     private readonly directory: string,
@@ -32,13 +36,14 @@ export class House {
   static async open(store: Store): Promise<House> {
     const binary = process.env.CHRONOS_BIN;
     if (!binary) throw new Error("CHRONOS_BIN must name the binary; run `make test-dashboard`");
-    const answer = { status: 503 };
+    const answer = { status: 503, body: SERVED };
     const server = createServer((request, response) => {
       request.resume();
-      response.statusCode = request.url?.startsWith("/fail") ? answer.status : 200;
+      const fails = request.url?.startsWith("/fail");
+      response.statusCode = fails ? answer.status : 200;
       response.setHeader("content-type", "application/json");
       const delay = request.url?.startsWith("/slow") ? 60_000 : 0;
-      setTimeout(() => response.end('{"served":true}'), delay).unref();
+      setTimeout(() => response.end(fails ? answer.body : SERVED), delay).unref();
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -52,7 +57,10 @@ export class House {
       writeFileSync(key, randomBytes(32).toString("base64"), { mode: 0o600 });
       flags.push("--database-url", postgres.url, "--secret-key-file", key);
     }
-    const daemon = spawn(binary, [...flags, "--allow-target", "127.0.0.1"], {
+    flags.push("--allow-target", "127.0.0.1");
+    // Nodes that share a database share its clock, so only a daemon by itself can have lived before.
+    if (!postgres) await live({ binary, flags, directory, url: `http://${listen}`, endpoint });
+    const daemon = spawn(binary, flags, {
       cwd: directory,
       // Nothing of this machine's settings is for it.
       env: { PATH: process.env.PATH, HOME: directory },
@@ -87,8 +95,8 @@ export class House {
   }
 
   /** What the endpoint answers from now on under /fail. */
-  answerWith(status: number) {
-    this.answer.status = status;
+  answerWith(status: number, body = SERVED) {
+    Object.assign(this.answer, { status, body });
   }
 
   async ask<T = Record<string, unknown>>(path: string, body?: unknown, token?: string): Promise<T> {
@@ -108,6 +116,22 @@ export class House {
   async admin(): Promise<string> {
     await this.ask("/auth/signup", ADMIN).catch(() => undefined);
     return (await this.ask<{ token: string }>("/auth/login", ADMIN)).token;
+  }
+
+  /** Has what happened so far told by days, weeks, months and years, and found by words. */
+  async recall() {
+    const token = await this.admin();
+    for (const name of ["toc_rollup_day", "toc_rollup_week", "toc_rollup_month", "index_commit"]) {
+      const found = await this.ask<{ items: { id: string }[] }>(`/jobs?name=${name}`, undefined, token);
+      const [job] = found.items;
+      if (!job) continue;
+      const { id } = await this.ask<{ id: string }>(`/jobs/${job.id}/run`, {}, token);
+      for (;;) {
+        const { status } = await this.ask<{ status: string }>(`/executions/${id}`, undefined, token);
+        if (status !== "QUEUED" && status !== "RUNNING") break;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
   }
 
   /** Lets somebody in, unless they are already. */
@@ -144,7 +168,7 @@ export const test = base.extend<{ complaints: string[] }, { store: Store; house:
       await use(house);
       await house.close();
     },
-    { scope: "worker" },
+    { scope: "worker", timeout: 180_000 },
   ],
   complaints: [
     async ({ page }, use) => {

@@ -2,9 +2,11 @@
 
 mod bare;
 mod bed;
+mod catch_up;
 mod fill;
 mod history;
 mod latency;
+mod messages;
 mod nodes;
 mod peers;
 mod rival;
@@ -25,8 +27,10 @@ use crate::process::cpu_seconds;
 use crate::report::{Figure, Goal};
 use crate::workload::{BATCH, at, create, every_second};
 
+pub(crate) use catch_up::measure as backlog;
 pub(crate) use history::measure as history;
 pub(crate) use latency::measure as latency;
+pub(crate) use messages::measure as messages;
 pub(crate) use nodes::measure as nodes;
 pub(crate) use peers::measure as peers;
 pub(crate) use schedules::measure as schedules;

@@ -10,12 +10,13 @@ use super::directory;
 use super::seam::Changes;
 use crate::process::begin;
 
-/// Callers at once: as many as put runs through the store.
-const CALLERS: usize = 2;
-
 /// Seconds that fjall takes, as it comes, to commit and sync these batches one by one, after others
-/// that are not counted.
-pub(super) fn replay(before: Vec<Changes>, batches: Vec<Changes>) -> anyhow::Result<f64> {
+/// that are not counted, by so many callers at once: as many as put them through the store.
+pub(super) fn replay(
+    before: Vec<Changes>,
+    batches: Vec<Changes>,
+    callers: usize,
+) -> anyhow::Result<f64> {
     let directory = directory()?;
     let db = Database::builder(directory.path()).manual_journal_persist(true).open()?;
     // A keyspace for each table, as the store has it.
@@ -38,7 +39,7 @@ pub(super) fn replay(before: Vec<Changes>, batches: Vec<Changes>) -> anyhow::Res
                 db.persist(PersistMode::SyncAll)?;
             }
         };
-        let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(caller)).collect();
+        let callers: Vec<_> = (0..callers).map(|_| scope.spawn(caller)).collect();
         let ended =
             callers.into_iter().map(|caller| caller.join().map_err(|_| anyhow!("panic"))?);
         ended.collect::<anyhow::Result<()>>()

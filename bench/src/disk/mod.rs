@@ -1,8 +1,10 @@
 //! The store on disk: a real fjall in a directory of its own, every step synced.
 
 mod bare;
+mod catch_up;
 mod history;
 mod listing;
+mod messages;
 mod million;
 mod seam;
 mod throughput;
@@ -16,7 +18,9 @@ use chronos_store::kv::fjall::FjallKv;
 use chronos_store::{DataDir, EmbeddedStore, Engine, Retention, StoreUrl, Tuning};
 use tempfile::TempDir;
 
+pub(crate) use catch_up::{catch_up, measure as backlog, policies};
 pub(crate) use history::measure as history;
+pub(crate) use messages::{measure as messages, saying};
 pub(crate) use million::{load as million_load, measure as million, run as million_run};
 pub(crate) use throughput::measure as throughput;
 
@@ -41,7 +45,7 @@ pub(crate) fn open(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn 
 }
 
 /// The same store without syncs, to fill it.
-fn open_unsynced(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
+pub(crate) fn open_unsynced(path: &Path, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
     let directory = DataDir::open(&path.join("data"), Engine::Fjall)?;
     let kv = FjallKv::open(directory, Tuning::default())?;
     Ok(Arc::new(EmbeddedStore::open(seam::Unsynced(kv), retention)?))

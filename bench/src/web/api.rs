@@ -1,16 +1,12 @@
 //! The daemon's API: jobs made one by one and many at a time, each durable before it is answered.
 
-use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use reqwest::{Client, StatusCode, header};
-use tokio::process::{Child, Command};
 
-use super::client;
+use super::daemon::Daemon;
 use crate::disk;
 use crate::process::begin;
 use crate::report::{Figure, Goal};
@@ -36,41 +32,7 @@ pub(crate) async fn measure() -> anyhow::Result<Vec<Figure>> {
     ])
 }
 
-/// A daemon on a directory of its own.
-struct Daemon {
-    process: Child,
-    client: Client,
-    url: String,
-}
-
 impl Daemon {
-    async fn start(data: PathBuf) -> anyhow::Result<Self> {
-        let program = std::env::current_exe()?.with_file_name("chronos");
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let address = format!("127.0.0.1:{port}");
-        let process = Command::new(&program)
-            .args(["serve", "--listen", &address, "--data-dir"])
-            .arg(data)
-            .env("CHRONOS_MAX_REQUESTS_PER_SECOND", "0")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| {
-                format!("cannot start {}; `make bench` builds it", program.display())
-            })?;
-        let client = client()?;
-        let daemon = Self { process, client, url: format!("http://{address}") };
-        for _ in 0..200 {
-            let answer = daemon.client.get(format!("{}/readyz", daemon.url)).send().await;
-            if answer.is_ok_and(|answer| answer.status().is_success()) {
-                return Ok(daemon);
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        anyhow::bail!("the daemon is not ready after 10 s")
-    }
-
     async fn make_singly(&self) -> anyhow::Result<f64> {
         let url = format!("{}/jobs", self.url);
         let made = |client: Client, number: usize| {
@@ -133,11 +95,6 @@ impl Daemon {
         });
         futures::future::try_join_all(callers).await?;
         Ok(begun.elapsed().as_secs_f64())
-    }
-
-    async fn stop(mut self) -> anyhow::Result<()> {
-        self.process.kill().await?;
-        Ok(())
     }
 }
 

@@ -1,8 +1,10 @@
 //! HTTP in both directions: requests that jobs make, and requests that make jobs.
 
 mod api;
+mod daemon;
 mod fair;
 mod outgoing;
+mod streams;
 mod target;
 
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use crate::workload::spec;
 use target::Endpoint;
 
 pub(crate) use api::measure as api;
+pub(crate) use streams::measure as streams;
 
 /// What jobs make of their requests: how fast, and how fairly.
 pub(crate) async fn outgoing() -> anyhow::Result<Vec<Figure>> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::backfill::Counts;
 use crate::execution::{CancelCause, SkipReason, Trigger};
 use crate::notice::Kind;
 use crate::{ExecutionId, JobId, PolicyId, Timestamp, TraceId, UserId, WorkerId};
@@ -175,6 +176,37 @@ pub enum Decision {
     },
     /// A node that started put in order what it found, before it went on.
     Reconciled(Reconciliation),
+    /// Something became of a backfill of the job.
+    Backfill {
+        /// Which of the job's backfills.
+        number: u64,
+        /// What became of it.
+        act: BackfillAct,
+    },
+}
+
+/// What becomes of a backfill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BackfillAct {
+    /// Somebody asked for it.
+    Created {
+        /// Slots from here on.
+        from: Timestamp,
+        /// And before here.
+        to: Timestamp,
+        /// How many slots it goes through.
+        total: u64,
+        /// Whether it does those again that have run.
+        force: bool,
+    },
+    /// Somebody paused it.
+    Paused,
+    /// Somebody had it go on.
+    Resumed,
+    /// Somebody cancelled it, or its job was switched off or deleted.
+    Cancelled,
+    /// All of its slots have run, or had run.
+    Finished(Counts),
 }
 
 /// What a node that starts puts in order before it goes on.

@@ -145,6 +145,14 @@ pub enum Error {
         /// What is wrong with it and what is accepted.
         problem: String,
     },
+    /// What is asked of a backfill cannot be accepted.
+    #[error("{field} of the backfill: {problem}")]
+    Backfill {
+        /// The field that was given.
+        field: &'static str,
+        /// What is wrong with it and what is accepted.
+        problem: String,
+    },
     /// A field of a message target cannot be accepted.
     #[error("{field} is not accepted: {problem}")]
     Message {

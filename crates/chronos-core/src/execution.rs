@@ -58,6 +58,13 @@ pub enum Trigger {
     },
     /// Something about another execution of the job is to be told.
     Notice(Arc<Notice>),
+    /// A backfill asked for the slot.
+    Backfill {
+        /// Which of the job's backfills.
+        number: u64,
+        /// Whether the slot had run before, and is done again.
+        again: bool,
+    },
 }
 
 impl Trigger {
@@ -66,8 +73,23 @@ impl Trigger {
     pub fn is_scheduled(&self) -> bool {
         match self {
             Self::Schedule | Self::CatchUp => true,
-            Self::Manual { .. } | Self::Notice(_) => false,
+            Self::Manual { .. } | Self::Notice(_) | Self::Backfill { .. } => false,
         }
+    }
+
+    /// The number of the backfill that asked for it, if one did.
+    #[must_use]
+    pub fn backfill(&self) -> Option<u64> {
+        match self {
+            Self::Backfill { number, .. } => Some(*number),
+            Self::Schedule | Self::CatchUp | Self::Manual { .. } | Self::Notice(_) => None,
+        }
+    }
+
+    /// Whether a pause of its job keeps the run from beginning.
+    #[must_use]
+    pub fn waits_out_pauses(&self) -> bool {
+        self.is_scheduled() || self.backfill().is_some()
     }
 
     /// The trigger's name.
@@ -78,6 +100,7 @@ impl Trigger {
             Self::CatchUp => "catch_up",
             Self::Manual { .. } => "manual",
             Self::Notice(_) => "notice",
+            Self::Backfill { .. } => "backfill",
         }
     }
 }
@@ -217,6 +240,9 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// What a job says that did not run because the store or its node had too much to do.
+    pub const BACKPRESSURE: &'static str = "backpressure";
+
     /// The reason as it is stored and shown.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -248,6 +274,12 @@ impl Execution {
     pub fn queued(job: JobId, slot: Timestamp, trigger: Trigger, run_at: Timestamp) -> Self {
         let state = State::Queued { held: false };
         Self::first(job, slot, trigger, run_at, state)
+    }
+
+    /// The same execution as another attempt at its slot.
+    pub(crate) fn nth(self, attempt: u32) -> Self {
+        let id = ExecutionId::of(self.job, self.slot, &self.trigger, attempt);
+        Self { id, attempt, ..self }
     }
 
     /// The record that a slot was passed over.
@@ -316,7 +348,10 @@ impl Execution {
     pub fn notice(&self) -> Option<&Notice> {
         match &self.trigger {
             Trigger::Notice(notice) => Some(notice),
-            Trigger::Schedule | Trigger::CatchUp | Trigger::Manual { .. } => None,
+            Trigger::Schedule
+            | Trigger::CatchUp
+            | Trigger::Manual { .. }
+            | Trigger::Backfill { .. } => None,
         }
     }
 

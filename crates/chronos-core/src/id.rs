@@ -83,6 +83,10 @@ id! {
     ExecutionId
 }
 id! {
+    /// Identifies a backfill.
+    BackfillId
+}
+id! {
     /// Identifies a quiet-hours policy.
     PolicyId
 }
@@ -123,6 +127,19 @@ impl ExecutionId {
         tag(self.as_bytes())
     }
 
+    /// The least and the greatest id that an execution of a slot can have.
+    #[must_use]
+    pub fn of_slot(slot: Timestamp) -> (Self, Self) {
+        let millis = u64::try_from(slot.as_millis()).unwrap_or(0);
+        let [_, _, head @ ..] = millis.to_be_bytes();
+        let bound = |rest: u8| {
+            let mut bytes = [rest; 16];
+            bytes[..6].copy_from_slice(&head);
+            Self::from_bytes(bytes)
+        };
+        (bound(0), bound(u8::MAX))
+    }
+
     /// The id of one attempt at one slot: derived, so that whoever plans a slot names it alike. It
     /// ends as the job's id does, which leads from an execution to its job.
     #[must_use]
@@ -143,6 +160,13 @@ impl ExecutionId {
                 hasher.write(notice.kind.as_str().as_bytes());
                 hasher.write(notice.about.execution.as_bytes());
             }
+            // A slot is filled once, whichever backfill asks for it.
+            Trigger::Backfill { again: false, .. } => hasher.write_u8(3),
+            // Each backfill that is to do slots again does each of them once.
+            Trigger::Backfill { number, again: true } => {
+                hasher.write_u8(4);
+                hasher.write_u64(*number);
+            }
         }
         hasher.write_u32(attempt);
         let digest = hasher.finish128().as_bytes();
@@ -153,6 +177,31 @@ impl ExecutionId {
         chance[..2].copy_from_slice(&[high, low]);
         chance[6..].copy_from_slice(&job.tag());
         Self(uuid_v7(slot, chance))
+    }
+}
+
+impl BackfillId {
+    /// The id of a job's backfill of this number: derived, so that a run which knows the number leads to it. It
+    /// ends as the job's id does, which leads from a backfill to its job.
+    #[must_use]
+    pub fn of(job: JobId, number: u64) -> Self {
+        let mut hasher = SipHasher13::new();
+        hasher.write(b"backfill");
+        hasher.write(job.as_bytes());
+        hasher.write_u64(number);
+        let digest = hasher.finish128().as_bytes();
+        let mut chance = [0; 10];
+        chance.copy_from_slice(&digest[..10]);
+        chance[6..].copy_from_slice(&job.tag());
+        let [head @ .., _, _, _, _, _, _, _, _] = *job.as_bytes();
+        let millis = i64::try_from(u64::from_be_bytes(head) >> 16).unwrap_or(0);
+        Self(uuid_v7(Timestamp::from_micros(millis.saturating_mul(1_000)), chance))
+    }
+
+    /// The tag of the job that it belongs to.
+    #[must_use]
+    pub fn tag(&self) -> [u8; 4] {
+        tag(self.as_bytes())
     }
 }
 
@@ -204,6 +253,20 @@ mod tests {
         assert_ne!(first, ExecutionId::of(job, slot, &Trigger::Schedule, 2));
         assert_ne!(first, ExecutionId::of(job, slot, &Trigger::Manual { number: 1 }, 1));
         assert_ne!(first, ExecutionId::of(job, Timestamp::from_secs(2_001), &Trigger::Schedule, 1));
+    }
+
+    #[test]
+    fn a_slot_is_filled_under_one_name_and_done_again_under_one_of_each_backfill() {
+        let job = JobId::new(Timestamp::from_secs(1_000), [7; 10]);
+        let slot = Timestamp::from_secs(2_000);
+        let named =
+            |number, again| ExecutionId::of(job, slot, &Trigger::Backfill { number, again }, 1);
+        assert_eq!(named(1, false), named(2, false));
+        assert_ne!(named(1, true), named(2, true));
+        assert_ne!(named(1, false), named(1, true));
+        assert_ne!(named(1, false), ExecutionId::of(job, slot, &Trigger::Schedule, 1));
+        assert_ne!(BackfillId::of(job, 1), BackfillId::of(job, 2));
+        assert_eq!(BackfillId::of(job, 1).tag(), job.tag());
     }
 
     #[test]

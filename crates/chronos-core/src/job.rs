@@ -48,6 +48,10 @@ pub struct JobSpec {
     pub catch_up: CatchUpPolicy,
     /// How late a slot may fire and still count as on time.
     pub misfire_grace: Duration,
+    /// Slots that were missed longer ago than this are not caught up, whatever the policy; `None` where none
+    /// is too old.
+    #[serde(default)]
+    pub catch_up_window: Option<Duration>,
     /// Which of its runs and those of other jobs goes first when they wait for a worker.
     pub priority: Priority,
     /// Spreads the start of each run over this window.
@@ -138,6 +142,7 @@ impl JobSpec {
             overlap: OverlapPolicy::default(),
             catch_up,
             misfire_grace: Self::DEFAULT_GRACE,
+            catch_up_window: None,
             priority: Priority::default(),
             jitter: Duration::ZERO,
             retry: retry::Policy::NONE,
@@ -197,6 +202,9 @@ impl JobSpec {
         }
         if self.retry.max_retry > 0 && self.retry.base.is_zero() {
             return Err(Error::ZeroDuration { field: "retry_base_seconds" });
+        }
+        if self.catch_up_window == Some(Duration::ZERO) {
+            return Err(Error::ZeroDuration { field: "catch_up_window_seconds" });
         }
         if self.max_execution_time == Some(Duration::ZERO) {
             return Err(Error::ZeroDuration { field: "max_execution_time" });
@@ -353,7 +361,9 @@ impl Job {
     /// Whether a pause keeps this execution of the job from beginning.
     #[must_use]
     pub fn keeps_waiting(&self, execution: &Execution) -> bool {
-        self.standing.paused.is_some() && execution.is_queued() && execution.trigger.is_scheduled()
+        self.standing.paused.is_some()
+            && execution.is_queued()
+            && execution.trigger.waits_out_pauses()
     }
 
     /// Whether a pause keeps its only slot waiting: a one-time job is late after a pause, not lost.

@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod audit;
+pub mod backfill;
 mod chance;
 mod error;
 pub mod execution;
@@ -23,10 +24,13 @@ pub mod subscription;
 mod time;
 mod trace;
 
+pub use backfill::Backfill;
 pub use error::Error;
 pub use execution::Execution;
 pub use http::Http;
-pub use id::{ExecutionId, JobId, KeyId, PolicyId, SessionId, SubscriptionId, UserId, WorkerId};
+pub use id::{
+    BackfillId, ExecutionId, JobId, KeyId, PolicyId, SessionId, SubscriptionId, UserId, WorkerId,
+};
 pub use job::{Job, JobSpec, Standing};
 pub use message::{Message, MessageEvent};
 pub use plan::{Live, Plan, plan};

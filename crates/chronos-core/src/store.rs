@@ -12,6 +12,7 @@ mod events;
 mod find;
 mod journal;
 mod once;
+mod prune;
 mod stats;
 mod worker;
 
@@ -21,6 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::audit::{AuditEvent, Reconciliation};
+use crate::backfill::Backfills;
 use crate::execution::{CancelCause, Execution, Report, Token};
 use crate::job::{Job, JobSpec};
 use crate::notice::Occasions;
@@ -35,6 +37,7 @@ pub use events::{EventFilter, EventPage};
 pub use find::{JobCounts, JobFilter, JobPage};
 pub use journal::{JournalEntry, JournalPage};
 pub use once::{Done, Request};
+pub use prune::{Prune, Pruned, Records, midnight};
 pub use stats::Stats;
 pub use worker::{Roles, Worker};
 
@@ -43,7 +46,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// A durable memory for jobs and executions.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Backfills {
     /// Adds a job at its first slot.
     async fn create_job(&self, spec: JobSpec, now: Timestamp) -> Result<Job>;
 
@@ -211,6 +214,10 @@ pub trait Store: Send + Sync + 'static {
     /// newest of all stays, because the next is numbered from it.
     async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize>;
 
+    /// Forgets records from before a day, or counts those that would go; goes on where a step before it ended. The
+    /// newest decisions stay, whatever their age, because the next ones are numbered from them.
+    async fn prune(&self, prune: Prune, from: Option<&[u8]>) -> Result<Pruned>;
+
     /// Adds a quiet-hours policy for jobs to refer to, at the time it was made at. Its name must be free, and there must be room:
     /// [`QuietHours::MOST`].
     async fn create_policy(&self, policy: QuietHours) -> Result<()>;
@@ -261,6 +268,12 @@ pub trait Store: Send + Sync + 'static {
         self.stats().await.map(drop)
     }
 
+    /// What there is too much of, in a few words, while what can wait should wait: writes that are held up, or
+    /// callers that queue. Answers at once, from what is known.
+    fn pressure(&self) -> Option<String> {
+        None
+    }
+
     /// Makes everything acknowledged durable.
     async fn flush(&self) -> Result<()>;
 
@@ -290,6 +303,8 @@ pub enum Wake {
     Cancel,
     /// A message event can be read that could not before: deliver.
     Message,
+    /// A backfill was made or goes on, or one of its runs is over: advance.
+    Backfill,
 }
 
 /// When a lease is given and how long it holds.

@@ -10,7 +10,7 @@ use chronos_core::store::{Compacted, CompactionProgress, Store};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use crate::handler::JobContext;
+use crate::handler::{JobContext, JobResult};
 use crate::service::{NewJob, SchedulerError, SchedulerService};
 
 /// The name of the compaction job.
@@ -54,15 +54,23 @@ pub async fn create_compaction_job(
         .timezone(config.timezone)
         .jitter(Duration::from_secs(config.jitter_secs))
         .overlap(OverlapPolicy::Skip);
+    let pressure = scheduler.backpressure().clone();
     let compact = move |context: JobContext| {
-        let store = store.clone();
+        let (store, pressure) = (store.clone(), pressure.clone());
         async move {
-            let outcome = run_compaction(store, context.token().clone()).await;
-            match &outcome {
-                Ok(compacted) => context.log(in_words(compacted)),
-                Err(error) => context.log(error),
+            if let Some(deferred) = pressure.wait(&context).await {
+                return deferred;
             }
-            outcome.map(|_| ())
+            match run_compaction(store, context.token().clone()).await {
+                Ok(compacted) => {
+                    context.log(in_words(&compacted));
+                    JobResult::Success
+                }
+                Err(error) => {
+                    context.log(&error);
+                    JobResult::Failed(error)
+                }
+            }
         }
     };
     scheduler.register(job, compact).await

@@ -84,6 +84,7 @@
 //! ([`SchedulerService::with_store`]) pauses, figures, history and checkpoints survive as well:
 //! closures meet the jobs that the store remembers by name, when they are registered.
 
+pub mod backpressure;
 pub mod clock;
 pub mod compaction;
 #[cfg(feature = "cores")]
@@ -97,6 +98,7 @@ pub mod push;
 pub mod run;
 pub mod service;
 
+pub use backpressure::{Backpressure, LoadProbe};
 pub use chronos_core;
 pub use chronos_core::execution::Trigger;
 pub use chronos_core::http::{Http, Method};
@@ -111,7 +113,7 @@ pub use chronos_core::{
 pub use chronos_store::{EmbeddedStore, Retention};
 pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
 pub use compaction::{CompactionJobConfig, create_compaction_job, run_compaction};
-pub use events::{Events, Follower};
+pub use events::{Events, Follower, SharedEvent, SharedPage};
 pub use handler::{Handler, IntoHandler, JobContext, JobError, JobResult, JobReturn};
 pub use service::{
     JitterConfig, JobRegistry, JobStatus, NewJob, OverlapGuard, RunGuard, SchedulerConfig,

@@ -88,6 +88,9 @@ pub fn reason_of(reason: &SkipReason) -> &'static str {
         SkipReason::QuietHours => "quiet_hours",
         SkipReason::Missed => "missed",
         SkipReason::Superseded => "superseded",
+        SkipReason::ByJob(reason) if **reason == *SkipReason::BACKPRESSURE => {
+            SkipReason::BACKPRESSURE
+        }
         SkipReason::ByJob(_) => "by_job",
     }
 }

@@ -27,10 +27,13 @@ mod digest;
 mod entry;
 mod error;
 mod facts;
+mod jobs;
+mod moment;
 mod node;
 mod period;
 mod projector;
 mod rollup;
+pub mod search;
 mod summary;
 
 pub use archive::{Archive, ArchiveError, Cursor, Shelf};
@@ -40,7 +43,13 @@ pub use error::Error;
 pub use facts::{
     Cause, Causes, Endings, Failures, Figures, JobFacts, Sighting, Sketch, Slowest, Spell, Timeline,
 };
-pub use node::{Bullet, Failing, Node, Phase, Slow, Summary};
+pub use jobs::{
+    Archives, INDEX_COMMIT_JOB, IndexCommitJobConfig, KeepLevels, KeepRecords, PRUNE_JOB,
+    PruneJobConfig, PrunedRecords, ROLLUP_DAY_JOB, ROLLUP_MONTH_JOB, ROLLUP_WEEK_JOB,
+    RollupJobConfig, TOC_PRUNE_JOB, create_index_commit_job, create_prune_job, create_rollup_jobs,
+    create_toc_prune_job, prune_levels, prune_records,
+};
+pub use node::{Bullet, Failing, Moment, Node, Phase, Slow, Summary};
 pub use period::{Level, Period};
 pub use projector::{ProjectError, Projected, Projector};
 pub use rollup::{RolledUp, RollupJob};

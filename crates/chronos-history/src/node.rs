@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use chronos_core::{ExecutionId, JobId};
+use chronos_core::schedule::Zone;
+use chronos_core::{ExecutionId, JobId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::Period;
 use crate::digest::{Digest, JobDigest};
 use crate::facts::Figures;
+use crate::{Level, Period, moment};
 
 /// What the table of contents says of a period.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +60,21 @@ pub struct Bullet {
     pub text: Box<str>,
     /// Executions that bear it out.
     pub evidence: Vec<ExecutionId>,
+    /// The instants that it speaks of, in the order of the text.
+    pub moments: Vec<Moment>,
+}
+
+/// An instant that a note speaks of, and where in its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The byte of the text at which it begins.
+    pub from: usize,
+    /// The byte after its last.
+    pub to: usize,
+    /// The instant.
+    pub at: Timestamp,
+    /// The level of the period that is told of, which says how finely.
+    pub level: Level,
 }
 
 /// A job that failed.
@@ -89,6 +105,40 @@ pub struct Slow {
     pub p95: Duration,
 }
 
+impl Bullet {
+    /// A note whose instants are still to be written out.
+    pub(crate) fn drafted(draft: &str, evidence: Vec<ExecutionId>) -> Self {
+        let (mut text, mut moments) = (String::with_capacity(draft.len()), Vec::new());
+        let mut rest = draft;
+        while let Some((before, at, level, after)) = moment::next_in(rest) {
+            text.push_str(before);
+            let from = text.len();
+            text.push_str(&moment::told(level, at, Zone::UTC));
+            moments.push(Moment { from, to: text.len(), at, level });
+            rest = after;
+        }
+        text.push_str(rest);
+        Self { text: text.into(), evidence, moments }
+    }
+
+    /// The note with its instants as the clocks of a zone show them.
+    #[must_use]
+    pub fn text_in(&self, zone: Zone) -> String {
+        let (mut text, mut done) = (String::with_capacity(self.text.len()), 0);
+        for Moment { from, to, at, level } in &self.moments {
+            // Whoever shortened the text may have cut one off.
+            let Some(before) = self.text.get(done..*from).filter(|_| *to <= self.text.len()) else {
+                break;
+            };
+            text.push_str(before);
+            text.push_str(&moment::told(*level, *at, zone));
+            done = *to;
+        }
+        text.push_str(self.text.get(done..).unwrap_or_default());
+        text
+    }
+}
+
 impl Summary {
     /// Notes that are kept at most.
     pub const BULLETS: usize = 16;
@@ -104,7 +154,12 @@ impl Summary {
     pub fn bounded(mut self) -> Self {
         self.bullets.truncate(Self::BULLETS);
         for bullet in &mut self.bullets {
-            bullet.text = shortened(&bullet.text, Self::TEXT);
+            let text = shortened(&bullet.text, Self::TEXT);
+            if text != bullet.text {
+                let kept = bullet.text.char_indices().nth(Self::TEXT).map_or(0, |(end, _)| end);
+                bullet.moments.retain(|moment| moment.to <= kept);
+                bullet.text = text;
+            }
             bullet.evidence.truncate(Self::EVIDENCE);
         }
         self.keywords.truncate(Self::KEYWORDS);

@@ -1,5 +1,6 @@
 //! The projector: reads the store's journal on from where the archive ends.
 
+use std::collections::BTreeSet;
 use std::hash::Hasher as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,6 +62,13 @@ impl Projector {
         Ok(Self { store, archive })
     }
 
+    /// Empties the archive in a directory, whatever state it is in, to have it made again from a store.
+    pub async fn anew(store: Arc<dyn Store>, path: &Path) -> Result<Self, ProjectError> {
+        let path = path.to_owned();
+        let archive = blocking(move || Archive::anew(&path)).await?;
+        Ok(Self { store, archive })
+    }
+
     /// The archive that it reads into.
     #[must_use]
     pub fn archive(&self) -> &Archive {
@@ -112,8 +120,17 @@ pub(crate) async fn is_of(cursor: Cursor, store: &dyn Store) -> store::Result<bo
 
 fn file(archive: &Archive, page: &JournalPage) -> Result<(), ArchiveError> {
     let entries: Vec<Entry> = page.entries.iter().filter_map(told_by).collect();
-    let cards: Vec<(JobId, Card)> =
+    let mut cards: Vec<(JobId, Card)> =
         page.specs.iter().map(|spec| (spec.id, card_of(spec))).collect();
+    let mut told: BTreeSet<JobId> = page.specs.iter().map(|spec| spec.id).collect();
+    for JournalEntry { event, .. } in &page.entries {
+        // Of a job that is gone the decisions still tell whose it was.
+        let Some(job) = event.job else { continue };
+        if told.insert(job) && archive.card(job)?.is_none() {
+            let owner = (&*event.owner).into();
+            cards.push((job, Card { owner, ..Card::unknown(job) }));
+        }
+    }
     let anchor = page.entries.last().map_or(0, |entry| anchor_of(&entry.event));
     archive.project(&entries, &cards, Cursor { sequence: page.cursor, anchor })
 }
@@ -148,7 +165,7 @@ fn card_of(spec: &JobSpec) -> Card {
 }
 
 /// Tells a decision from others at its place.
-fn anchor_of(event: &AuditEvent) -> u64 {
+pub(crate) fn anchor_of(event: &AuditEvent) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(&event.sequence.to_be_bytes());
     hasher.write(&event.at.as_micros().to_be_bytes());

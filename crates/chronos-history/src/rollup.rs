@@ -75,6 +75,49 @@ impl RollupJob {
         Ok(rolled)
     }
 
+    /// Whether there is something that a run would tell.
+    pub async fn is_due(&self, now: Timestamp) -> Result<bool, ArchiveError> {
+        let job = self.clone();
+        self.blocking(move |archive| {
+            for level in Level::ALL.into_iter().filter(|level| job.covers(*level)) {
+                for (period, mark) in archive.marks(level)? {
+                    if job.parts_to_tell(archive, (period, mark), now)?.is_some() {
+                        return Ok(true);
+                    }
+                }
+            }
+            Ok(false)
+        })
+        .await
+    }
+
+    /// The children that a marked period has to tell of; nothing where it has none, or says all of it already.
+    fn parts_to_tell(
+        &self,
+        archive: &Archive,
+        (period, mark): (Period, u64),
+        now: Timestamp,
+    ) -> Result<Option<Vec<Period>>, ArchiveError> {
+        let min_age = self.min_age(period.level());
+        let phase = self.phase(period, now);
+        if period.level() == Level::Hour && phase == Phase::Partial {
+            return Ok(None);
+        }
+        let is_ready = |child: Period| child.is_settled(now, min_age);
+        let (children, newest) = archive.known_children(period, is_ready)?;
+        // An hour has no parts but what was marked; a longer period tells what its parts tell, and no more.
+        let is_hour = period.level() == Level::Hour;
+        let newest = if is_hour { mark } else { newest };
+        let has_parts = is_hour || !children.is_empty();
+        let is_told = !has_parts || archive.is_current((period, newest), phase, &children)?;
+        Ok((!is_told).then_some(children))
+    }
+
+    fn phase(&self, period: Period, now: Timestamp) -> Phase {
+        let is_settled = period.is_settled(now, self.min_age(period.level()));
+        if is_settled { Phase::Final } else { Phase::Partial }
+    }
+
     /// Its own level and those above; days are told from hours, which nobody else tells of.
     fn covers(&self, level: Level) -> bool {
         level >= self.level || (self.level == Level::Day && level == Level::Hour)
@@ -90,20 +133,14 @@ impl RollupJob {
         now: Timestamp,
         rolled: &mut RolledUp,
     ) -> Result<(), ArchiveError> {
-        let min_age = self.min_age(period.level());
-        let is_settled = period.is_settled(now, min_age);
-        if period.level() == Level::Hour && !is_settled {
+        let phase = self.phase(period, now);
+        if period.level() == Level::Hour && phase == Phase::Partial {
             return Ok(());
         }
-        let phase = if is_settled { Phase::Final } else { Phase::Partial };
+        let job = self.clone();
         let gathered = self.blocking(move |archive| {
-            let is_ready = |child: Period| child.is_settled(now, min_age);
-            let children = archive.known_children(period, is_ready)?;
-            let has_parts = period.level() == Level::Hour || !children.is_empty();
-            if !has_parts || archive.is_current((period, mark), phase, &children)? {
-                return Ok(None);
-            }
-            archive.gather(period, &children).map(Some)
+            let children = job.parts_to_tell(archive, (period, mark), now)?;
+            children.map(|children| archive.gather(period, &children)).transpose()
         });
         let mut nodes = Vec::new();
         for shelf in gathered.await?.into_iter().flatten() {
@@ -116,6 +153,9 @@ impl RollupJob {
                 sum_up(self.summarizer.as_ref(), period, &digest, &children).await;
             rolled.unsaid = unsaid.or(rolled.unsaid.take());
             nodes.push((owner, Node::new(period, phase, digest, drawn_from, summary)));
+        }
+        if nodes.is_empty() && phase == Phase::Partial {
+            return Ok(());
         }
         rolled.nodes += nodes.len() as u64;
         self.blocking(move |archive| archive.file((period, mark), phase, &nodes)).await

@@ -2,6 +2,7 @@
 //! in a script.
 
 pub mod auth;
+mod backfills;
 pub mod cli;
 mod clock;
 pub mod config;
@@ -9,6 +10,7 @@ pub mod daemon;
 mod dashboard;
 mod defaults;
 mod grpc;
+pub mod history;
 pub mod logs;
 mod loops;
 pub mod metrics;

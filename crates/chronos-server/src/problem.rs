@@ -213,6 +213,7 @@ impl From<Excess> for Problem {
             Of::Payload => field("payload"),
             Of::Concurrent => field("max_concurrent"),
             Of::Queued => field("max_queued"),
+            Of::AtOnce => field("rate.at_once"),
             Of::Jobs | Of::Subscriptions => {
                 // Nobody knows when there will be room.
                 let full = Self::new(StatusCode::TOO_MANY_REQUESTS, problem);
@@ -247,11 +248,16 @@ impl From<store::Error> for Problem {
                 let problem = format!("{text}; use a key of its own for each request");
                 return Self::invalid(vec![FieldError::new("Idempotency-Key", problem)]);
             }
-            Error::NoSuchJob(_) | Error::NoSuchExecution(_) => StatusCode::NOT_FOUND,
+            Error::NoSuchJob(_) | Error::NoSuchExecution(_) | Error::NoSuchBackfill(_) => {
+                StatusCode::NOT_FOUND
+            }
             Error::NameTaken(_)
             | Error::PolicyNameTaken(_)
             | Error::PolicyInUse(_)
             | Error::TooManyPolicies(_)
+            | Error::TooManyBackfills(_)
+            | Error::BackfillIsOver(_)
+            | Error::ScheduleChanged(_)
             | Error::Overlap(_)
             | Error::NotDeadLetter(_)
             | Error::LeaseLost(_) => StatusCode::CONFLICT,

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chronos_core::account::Role;
+use chronos_core::backfill;
 use chronos_core::job::Target;
 use chronos_core::policy::OverlapPolicy;
 use chronos_core::schedule::Cadence;
@@ -80,6 +81,8 @@ pub(crate) enum Of {
     Concurrent,
     /// Runs behind each other.
     Queued,
+    /// Slots of a backfill beside each other.
+    AtOnce,
     /// Jobs, until one goes.
     Jobs,
     /// Subscriptions, until one goes.
@@ -147,10 +150,7 @@ impl Quotas {
 
     /// Refuses a job whose runs could pile up: beside its own bound there is only that on jobs.
     fn check_runs(&self, role: Role, overlap: OverlapPolicy) -> Result<(), Excess> {
-        let (quota, most) = match role {
-            Role::Admin => ("admin_max_runs_per_job", self.admin_max_runs_per_job),
-            Role::User | Role::Viewer => ("user_max_runs_per_job", self.user_max_runs_per_job),
-        };
+        let (quota, most) = self.most_runs(role);
         let (of, asked) = match overlap {
             OverlapPolicy::Skip | OverlapPolicy::Replace => return Ok(()),
             OverlapPolicy::Concurrent => (Of::Concurrent, None),
@@ -164,6 +164,30 @@ impl Quotas {
         let problem =
             format!("{asked} runs are more than {quota} allows; use a number from 1 to {most}");
         Err(Excess { quota, value: most.into(), of, problem })
+    }
+
+    /// Refuses a backfill that would have more runs of a job alive than the caller may have.
+    pub(crate) fn check_backfill(
+        &self,
+        caller: &Caller,
+        spec: &JobSpec,
+        rate: backfill::Rate,
+    ) -> Result<(), Excess> {
+        let (quota, most) = self.most_runs(caller.role);
+        let at_once = spec.overlap.capacity().map_or(rate.at_once, |most| rate.at_once.min(most));
+        if matches!(caller.proof, Proof::Local) || most == 0 || at_once <= most {
+            return Ok(());
+        }
+        let problem =
+            format!("{at_once} slots at once are more than {quota} allows; use 1 to {most}");
+        Err(Excess { quota, value: most.into(), of: Of::AtOnce, problem })
+    }
+
+    fn most_runs(&self, role: Role) -> (&'static str, u32) {
+        match role {
+            Role::Admin => ("admin_max_runs_per_job", self.admin_max_runs_per_job),
+            Role::User | Role::Viewer => ("user_max_runs_per_job", self.user_max_runs_per_job),
+        }
     }
 
     fn check_payload(&self, bytes: usize) -> Result<(), Excess> {

@@ -12,7 +12,7 @@ use crate::url::Engine;
 
 /// The layout of a data directory that this program writes and reads: of its files, and of what the
 /// store files in the engine.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
 const LOCK: &str = "lock";
 const MARKER: &str = "store";

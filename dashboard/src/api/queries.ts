@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, done, type Job, type JobPage, type Schedule } from "./client";
 
-/** What is looked at is asked for anew this often. */
+/** Figures, which nothing announces, are asked for anew this often; lists are when they change. */
 const LIVE_MS = 3_000;
 /** Rows of a page. */
 export const PAGE = 50;
@@ -17,6 +17,8 @@ export interface JobFilter {
   owner?: string;
   next_run_after?: string;
   next_run_before?: string;
+  /** `next_run`; in the order of their making if left out. */
+  sort?: string;
   cursor?: string;
 }
 
@@ -48,14 +50,12 @@ export const jobs = (filter: JobFilter) =>
       return { items, next: cursor ?? undefined };
     },
     placeholderData: (before) => before,
-    refetchInterval: LIVE_MS,
   });
 
 export const job = (id: string) =>
   queryOptions({
     queryKey: ["job", id],
     queryFn: () => done(api.GET("/jobs/{id}", { params: { path: { id } } })),
-    refetchInterval: LIVE_MS,
   });
 
 export const jobName = (id: string) =>
@@ -72,14 +72,12 @@ export const executions = (id: string, cursor?: string, limit = 100) =>
     queryFn: () =>
       done(api.GET("/jobs/{id}/executions", { params: { path: { id }, query: { limit, cursor } } })),
     placeholderData: (before) => before,
-    refetchInterval: LIVE_MS,
   });
 
 export const execution = (id: string) =>
   queryOptions({
     queryKey: ["execution", id],
     queryFn: () => done(api.GET("/executions/{id}", { params: { path: { id } } })),
-    refetchInterval: LIVE_MS,
   });
 
 export const preview = (schedule: Schedule, jitter?: number, quiet?: string) =>
@@ -101,8 +99,39 @@ export const deadLetters = (cursor?: string) =>
   queryOptions({
     queryKey: ["dead-letters", cursor],
     queryFn: () => done(api.GET("/dead-letters", { params: { query: { limit: 200, cursor } } })),
-    refetchInterval: LIVE_MS,
   });
+
+/** How the newest runs of the jobs of a page went. */
+export const recent = (ids: string[]) =>
+  queryOptions({
+    queryKey: ["recent", ids],
+    queryFn: async () => {
+      const { items } = await done(api.GET("/jobs/recent", { params: { query: { ids: ids.join(",") } } }));
+      return new Map(items.map((item) => [item.job_id, item.runs]));
+    },
+    enabled: ids.length > 0,
+    placeholderData: (before) => before,
+  });
+
+/** What happened to a job at a time, or will, and why. */
+export const explain = (id: string, at: string) =>
+  queryOptions({
+    queryKey: ["explain", id, at],
+    queryFn: () => done(api.GET("/jobs/{id}/explain", { params: { path: { id }, query: { at } } })),
+    retry: false,
+  });
+
+export const herd = queryOptions({
+  queryKey: ["herd"],
+  queryFn: () => done(api.GET("/monitoring/herd")),
+  // Where there are many jobs, it is found by and by.
+  refetchInterval: ({ state }) => (state.data?.complete === false ? 4_000 : 60_000),
+});
+
+export const subscriptions = queryOptions({
+  queryKey: ["subscriptions"],
+  queryFn: () => done(api.GET("/subscriptions", { params: { query: { limit: 1000 } } })),
+});
 
 export const quietHours = queryOptions({
   queryKey: ["quiet-hours"],

@@ -60,6 +60,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams the audit as it is written, as server-sent events: each is one of those that `GET /audit` lists,
+         *     and has an `id`. Whoever comes back with the last of them as `Last-Event-ID` goes on from there; that goes
+         *     before `after`. Without either, the stream begins with what comes from now on.
+         */
+        get: operations["get_audit_stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/audit": {
         parameters: {
             query?: never;
@@ -185,6 +206,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/backfills/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells a backfill, and how far it has come. */
+        get: operations["get_backfills_by_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancels a backfill: what waits of it is cancelled, what runs is asked to stop. */
+        post: operations["post_backfills_by_id_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pauses a backfill: nothing more of it begins, what is under way goes on. */
+        post: operations["post_backfills_by_id_pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backfills/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has a paused backfill go on. */
+        post: operations["post_backfills_by_id_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dead-letters": {
         parameters: {
             query?: never;
@@ -297,6 +386,143 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells how the history of this node is: whether it is kept, and how far the journal was read into it. */
+        get: operations["get_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells the figures of a job by the day, up to the last moments: of the 30 last days, or from `from` to `to`. A job
+         *     that is gone is told of as long as its figures are kept.
+         */
+        get: operations["get_history_jobs_by_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/prune": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forgets what is no longer to be kept, by running the jobs that do so; or counts what would go, and lets it be. */
+        post: operations["post_history_prune"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/rebuild": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has the history of this node made again from the store, whatever state it is in. What the store no longer keeps
+         *     is not told of any more.
+         */
+        post: operations["post_history_rebuild"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finds what happened by its words: errors, captured bodies and logs, decisions, messages and notes of the table of
+         *     contents. The best and newest come first. Words and phrases are all asked for, `-` asks for what is without, and
+         *     the fields are `job`, `status`, `owner`, `type`, `node`, `reason`, `kind`, `after` and `before`; of one that is
+         *     given several times, any value fits. Users find what is about their own jobs, viewers and admins all of it.
+         */
+        get: operations["get_history_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/toc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the periods of a level in a line each, for calendars and charts: those that hold something from `from` to
+         *     `to`, in order. Without a level it lists the years.
+         */
+        get: operations["get_history_toc"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/history/toc/{node}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells what happened in an hour, a day, an ISO week, a month or a year: notes, figures, and the shorter periods
+         *     that it is made of. Bounds are in universal time, and also told on the clocks of `tz`. Users are told about
+         *     their own jobs, viewers and admins about all of them.
+         */
+        get: operations["get_history_toc_by_node"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs": {
         parameters: {
             query?: never;
@@ -305,7 +531,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists jobs in the order of their ids, which is that of their creation. Filters narrow each other. A
+         * Lists jobs in the order of their ids, which is that of their creation, or of their next runs. Filters narrow each other. A
          *     page may hold fewer jobs than asked for, or none, and still lead on: what few jobs meet is looked
          *     for a while, and then by the next page.
          */
@@ -340,6 +566,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/jobs/recent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells how the newest runs of several jobs went. Those of others are left out. */
+        get: operations["get_jobs_recent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs/recurring": {
         parameters: {
             query?: never;
@@ -351,6 +594,26 @@ export interface paths {
         put?: never;
         /** Creates a recurring job. */
         post: operations["post_jobs_recurring"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams which jobs have changed, as server-sent events of the type `changed`, a few times a second at most:
+         *     their ids, or that there were too many to name. What they are now is told by the other routes.
+         */
+        get: operations["get_jobs_stream"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -381,6 +644,27 @@ export interface paths {
          *     along to another host: `dropped_secrets` names those that the job lost.
          */
         patch: operations["patch_jobs_by_id"];
+        trace?: never;
+    };
+    "/jobs/{id}/backfills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists a job's backfills, newest first. */
+        get: operations["get_jobs_by_id_backfills"];
+        put?: never;
+        /**
+         * Has past slots of a job fire after all, one after the other and at a pace. Slots that have run are passed over
+         *     unless `force` is set. With `dry_run` nothing is made: the answer tells what would become of each slot.
+         */
+        post: operations["post_jobs_by_id_backfills"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/jobs/{id}/cancel": {
@@ -522,6 +806,26 @@ export interface paths {
         put?: never;
         /** Runs a job now, beside its schedule; its overlap policy may refuse. */
         post: operations["post_jobs_by_id_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitoring/herd": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells how many runs begin in each minute of the day to come: as schedules name them, and as quiet hours and
+         *     jitter leave them. It is found anew every minute or more, and by and by where there are many jobs.
+         */
+        get: operations["get_monitoring_herd"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -825,6 +1129,8 @@ export interface components {
             /** Format: int32 */
             catch_up_max?: number | null;
             catch_up_policy: components["schemas"]["CatchUp"];
+            /** Format: double */
+            catch_up_window_seconds?: number | null;
             /** Format: int64 */
             jitter_seconds: number;
             /** Format: int32 */
@@ -921,6 +1227,93 @@ export interface components {
             items: components["schemas"]["AuditEvent"][];
             next_cursor?: string | null;
         };
+        /** @description A range of past slots that fires after all, and how far that has come. */
+        Backfill: components["schemas"]["Terms"] & {
+            /**
+             * Format: int64
+             * @description Slots that had run, and were passed over.
+             */
+            already_run: number;
+            /** Format: int64 */
+            cancelled: number;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Whose the job is. */
+            created_by: string;
+            /**
+             * Format: int64
+             * @description Slots of which nothing more is to come: those below, but for `under_way`.
+             */
+            done: number;
+            /** Format: date-time */
+            ended_at?: string | null;
+            /** @description Why the run failed that failed last. */
+            error?: string | null;
+            /** Format: int64 */
+            failed: number;
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: date-time
+             * @description The slot that it comes to next.
+             */
+            next_slot?: string | null;
+            /**
+             * Format: int64
+             * @description Which of the job's backfills it is, from 1.
+             */
+            number: number;
+            /**
+             * Format: int64
+             * @description Slots in which the job found nothing to do.
+             */
+            skipped: number;
+            /**
+             * @description `running`, `paused`, `finished` or `cancelled`.
+             * @example running
+             */
+            state: string;
+            /** Format: int64 */
+            succeeded: number;
+            /**
+             * Format: int64
+             * @description Slots that wait, run, or wait to be tried again.
+             */
+            under_way: number;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description What its next slot waits for now: `rate`, `quiet_hours`, `job_paused`, `own_runs` or `job_busy`. */
+            waits_for?: string | null;
+        };
+        /** @description Backfills of a job, newest first. */
+        BackfillPage: {
+            items: components["schemas"]["Backfill"][];
+            next_cursor?: string | null;
+        };
+        /** @description What a backfill would do. */
+        BackfillPreview: components["schemas"]["Terms"] & {
+            /** @description How many are listed. */
+            listed: number;
+            /** @description The slots in its order; at most 1,000. */
+            slots: components["schemas"]["BackfillSlot"][];
+        };
+        /** @description What would become of a slot. */
+        BackfillSlot: {
+            /**
+             * @description `run`, `redo`, or `skip` where it has run.
+             * @example run
+             */
+            action: string;
+            /**
+             * Format: uuid
+             * @description What it has run as, or else was skipped as.
+             */
+            execution_id?: string | null;
+            /** @example it never ran */
+            reason: string;
+            /** Format: date-time */
+            scheduled_for: string;
+        };
         /** @description From when, until when and how often a recurring schedule fires. */
         Bounds: {
             /**
@@ -938,6 +1331,13 @@ export interface components {
              * @description No slot is before this instant.
              */
             start_at?: string | null;
+        };
+        /** @description The second with the most slots. */
+        BusiestSecond: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int64 */
+            slots: number;
         };
         /**
          * @description What happens to slots that nobody was there to fire.
@@ -1035,6 +1435,23 @@ export interface components {
             password: string;
             username: string;
         };
+        /** @description How long something took, in milliseconds; percentiles to within 0.8 %. */
+        Distribution: {
+            /** Format: int64 */
+            count: number;
+            /** Format: double */
+            max_ms?: number | null;
+            /** Format: double */
+            min_ms?: number | null;
+            /** Format: double */
+            p50_ms?: number | null;
+            /** Format: double */
+            p95_ms?: number | null;
+            /** Format: double */
+            p99_ms?: number | null;
+            /** Format: double */
+            sum_ms: number;
+        };
         /**
          * @description A schedule to be tried out, with what moves or stops its runs.
          * @example {
@@ -1071,6 +1488,24 @@ export interface components {
             quiet_hours_policy_id?: string | null;
             schedule: components["schemas"]["Schedule"];
         };
+        /** @description Attempts by how they ended. */
+        EndingCounts: {
+            /** Format: int64 */
+            cancelled: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            stuck: number;
+            /** Format: int64 */
+            success: number;
+            /** Format: int64 */
+            timed_out: number;
+            /**
+             * Format: int64
+             * @description All of them.
+             */
+            total: number;
+        };
         /** @description A date that is otherwise than its weekday. */
         Exception: {
             /**
@@ -1088,6 +1523,11 @@ export interface components {
              * @description Which attempt at the slot it is, from 1.
              */
             attempt: number;
+            /**
+             * Format: uuid
+             * @description The backfill that asked for it, if one did.
+             */
+            backfill_id?: string | null;
             /** Format: int64 */
             duration_ms?: number | null;
             error?: string | null;
@@ -1153,7 +1593,8 @@ export interface components {
              */
             trace_id: string;
             /**
-             * @description `schedule`, `catch_up` or `manual`; `notice` where it is no run of the job, but tells about one.
+             * @description `schedule`, `catch_up`, `manual` or `backfill`; `notice` where it is no run of the job, but tells about
+             *     one.
              * @example schedule
              */
             trigger: string;
@@ -1183,6 +1624,16 @@ export interface components {
             /** Format: int64 */
             timed_out: number;
         };
+        /** @description A job that failed. */
+        FailingJob: {
+            /** Format: int64 */
+            attempts: number;
+            /** Format: int64 */
+            failures: number;
+            /** Format: uuid */
+            job_id: string;
+            name: string;
+        };
         /** @description What is wrong with one field of a request. */
         FieldError: {
             /**
@@ -1205,6 +1656,87 @@ export interface components {
         HeaderValue: string | {
             /** @description The value; `********` keeps the one that the job has. */
             secret: string;
+        };
+        /** @description How many runs begin when, of the day to come. */
+        HerdFigures: {
+            /** @description The length of each. */
+            bin_seconds: number;
+            busiest?: components["schemas"]["BusiestSecond"] | null;
+            /** @description Whether those were all, and all of their slots. Asked again, there are more of them. */
+            complete: boolean;
+            /**
+             * Format: date-time
+             * @description The beginning of the first bin.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Jobs that were looked at.
+             */
+            jobs: number;
+            /** @description Slots in each bin, as schedules name them. */
+            nominal: number[];
+            /** @description The most of them in one second of the bin. */
+            nominal_peak: number[];
+            /** @description Runs that begin in each bin, after quiet hours and jitter, on average. */
+            spread: number[];
+            /** @description The most of them in one second of the bin. */
+            spread_peak: number[];
+        };
+        /** @description Figures of a job or of many, in a period. */
+        HistoryFigures: {
+            /** @description How long attempts took. */
+            durations: components["schemas"]["Distribution"];
+            endings: components["schemas"]["EndingCounts"];
+            /** @description How much later than they might have attempts began. */
+            lags: components["schemas"]["Distribution"];
+            /**
+             * Format: int64
+             * @description Attempts that were retries.
+             */
+            retries: number;
+            /**
+             * Format: int64
+             * @description Slots that were passed over.
+             */
+            skipped: number;
+            /**
+             * @description The same by the reason.
+             * @example {
+             *       "overlap": 3
+             *     }
+             */
+            skips: {
+                [key: string]: number;
+            };
+        };
+        /** @description How the history is. */
+        HistoryStanding: {
+            /**
+             * Format: int64
+             * @description Bytes on disk.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description The place of the newest entry of the journal.
+             */
+            newest: number;
+            /** @description What is wrong, if something is. */
+            problem?: string | null;
+            /**
+             * Format: int64
+             * @description The place in the journal up to which it was read.
+             */
+            read: number;
+            /**
+             * @description `absent` where this node keeps none, `opening`, `catching_up`, `following`, or `refused` where it cannot be
+             *     used as it is.
+             * @example following
+             */
+            status: string;
+            /** @description Whether something that is old enough is not told of yet. */
+            to_roll_up: boolean;
         };
         /** @description A request to an HTTP endpoint, and which answers to it are a success. */
         HttpTarget: {
@@ -1321,6 +1853,32 @@ export interface components {
              */
             waiting: number;
         };
+        /** @description What changed since the line before. */
+        JobChanges: {
+            /** @description The jobs that were made, changed or removed, or whose executions are no longer what they were. */
+            jobs: string[];
+            /** @description Whether there were too many to name, so that any may have changed. */
+            many: boolean;
+        };
+        /** @description The figures of a job on a day of universal time. */
+        JobDay: components["schemas"]["PeriodBounds"] & {
+            figures: components["schemas"]["HistoryFigures"];
+            /**
+             * Format: uuid
+             * @description The first execution that failed.
+             */
+            first_failure_id?: string | null;
+            /**
+             * @description The day.
+             * @example toc:day:2026-11-15
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The execution that took longest.
+             */
+            slowest_execution_id?: string | null;
+        };
         /** @description Figures about the whole system. */
         JobFigures: {
             /**
@@ -1328,8 +1886,15 @@ export interface components {
              * @description How long runs took, on average, in milliseconds; null before the first.
              */
             avg_duration_ms?: number | null;
+            /**
+             * Format: double
+             * @description By how many milliseconds this node's clock is ahead of the one that nodes share; null where there is none.
+             */
+            clock_skew_ms?: number | null;
             executions: components["schemas"]["Executions"];
             jobs: components["schemas"]["Jobs"];
+            /** @description Jobs whose slot is past by more than the usual grace and has not fired; 1,000 at most. */
+            overdue: number;
             /**
              * Format: int64
              * @description Attempts begun because one failed.
@@ -1355,6 +1920,17 @@ export interface components {
              */
             stuck: number;
             throughput: components["schemas"]["Throughput"];
+        };
+        /** @description The figures of a job. */
+        JobHistory: {
+            /** @description The days on which something happened, in order. */
+            days: components["schemas"]["JobDay"][];
+            /** Format: uuid */
+            job_id: string;
+            /** @description What it is called, or was last. */
+            name: string;
+            /** @description All of the days together. */
+            total: components["schemas"]["HistoryFigures"];
         };
         /** @description A job by its id and its name. */
         JobName: {
@@ -1425,6 +2001,16 @@ export interface components {
             avg_ms?: number | null;
             /** Format: double */
             max_ms?: number | null;
+            /**
+             * Format: double
+             * @description Half of them took no longer than this, to a fifth.
+             */
+            p50_ms?: number | null;
+            /**
+             * Format: double
+             * @description Of a hundred, 99 took no longer than this, to a fifth.
+             */
+            p99_ms?: number | null;
         };
         /** @description What became of a line. */
         LineAnswer: {
@@ -1584,6 +2170,40 @@ export interface components {
             scopes: string[];
         };
         /**
+         * @description A range of past slots that is to fire after all.
+         * @example {
+         *       "from": "2026-11-01T00:00:00Z",
+         *       "rate": {
+         *         "at_once": 2,
+         *         "per_minute": 30
+         *       },
+         *       "to": "2026-11-08T00:00:00Z"
+         *     }
+         */
+        NewBackfill: {
+            /**
+             * Format: int32
+             * @description It goes through no more slots than this, in its order; 1,000 if left out.
+             */
+            cap?: number | null;
+            /** @description Makes nothing, but tells what would become of each slot. */
+            dry_run?: boolean | null;
+            /** @description Whether slots that have run run again, under ids of their own. */
+            force?: boolean | null;
+            /**
+             * Format: date-time
+             * @description Slots from here on; not before 1970.
+             */
+            from: string;
+            order?: components["schemas"]["Order"] | null;
+            rate?: components["schemas"]["Rate"] | null;
+            /**
+             * Format: date-time
+             * @description And before here; as far as the schedule has come, if left out.
+             */
+            to?: string | null;
+        };
+        /**
          * @description A job to be made.
          * @example {
          *       "max_retry": 3,
@@ -1613,6 +2233,12 @@ export interface components {
              */
             catch_up_max?: number | null;
             catch_up_policy?: components["schemas"]["CatchUp"] | null;
+            /**
+             * Format: double
+             * @description Slots that were missed longer ago than this are not caught up, whatever the policy; none is too old if
+             *     left out.
+             */
+            catch_up_window_seconds?: number | null;
             /**
              * Format: int64
              * @description Spreads the start of each run over so many seconds.
@@ -1855,6 +2481,11 @@ export interface components {
             /** @description The webhook that is told; the one that the daemon has for all jobs if left out. */
             url?: string | null;
         };
+        /**
+         * @description Which slots come first.
+         * @enum {string}
+         */
+        Order: "oldest_first" | "newest_first";
         /** @description What became of dead letters. */
         Outcome: {
             /** @description Whether there may be more that were asked for. */
@@ -1897,6 +2528,24 @@ export interface components {
              */
             resume_at?: string | null;
         };
+        /** @description A period's bounds: in universal time, and as the clocks of a zone have them. */
+        PeriodBounds: {
+            /**
+             * Format: date-time
+             * @description The first instant after it.
+             */
+            end: string;
+            local_end: string;
+            /** @example 2026-11-15T01:00:00+01:00 */
+            local_start: string;
+            /** Format: date-time */
+            start: string;
+            /**
+             * @description The zone of the local times.
+             * @example Europe/Berlin
+             */
+            timezone: string;
+        };
         /** @description What a schedule means. */
         Preview: {
             /** @description The schedule in words. */
@@ -1931,6 +2580,43 @@ export interface components {
              */
             type: string;
         };
+        /** @description What goes of one kind. */
+        PruneItem: {
+            /**
+             * Format: int64
+             * @description How much goes; null where that was not counted.
+             */
+            count?: number | null;
+            /**
+             * Format: int64
+             * @description Days for which it is kept; null for ever.
+             */
+            keep_days?: number | null;
+            /**
+             * Format: date-time
+             * @description The first instant that is kept.
+             */
+            kept_since?: string | null;
+            /**
+             * @description `executions`, `audit`, `messages`, or a level of the table of contents such as `toc hours`.
+             * @example executions
+             */
+            what: string;
+        };
+        /** @description What goes, or would. */
+        PruneReport: {
+            /** @description Whether all of it was counted; counting ends after some time. */
+            complete: boolean;
+            dry_run: boolean;
+            /** @description The runs that forget it. */
+            executions: string[];
+            items: components["schemas"]["PruneItem"][];
+        };
+        /** @description Whether to forget at all. */
+        PruneRequest: {
+            /** @description Count what would go, and let it be. */
+            dry_run?: boolean;
+        };
         /** @description A quiet-hours policy. */
         QuietHours: components["schemas"]["Said"] & {
             /** Format: date-time */
@@ -1964,6 +2650,33 @@ export interface components {
              * @example 10000
              */
             value: number;
+        };
+        /** @description How fast a backfill goes. */
+        Rate: {
+            /**
+             * Format: int32
+             * @description Slots under way at once; 1 if left out. The job's overlap policy may allow fewer.
+             */
+            at_once?: number | null;
+            /**
+             * Format: int32
+             * @description Slots that begin in a minute, evenly spread; as they come, if left out.
+             */
+            per_minute?: number | null;
+        };
+        /** @description How a run went. */
+        RecentRun: {
+            /** Format: int64 */
+            duration_ms: number;
+            /**
+             * @description Its status, as an execution tells it.
+             * @example SUCCESS
+             */
+            status: string;
+        };
+        /** @description The newest runs of some jobs. */
+        RecentRuns: {
+            items: components["schemas"]["RunsOfJob"][];
         };
         /**
          * @description Which dead letters to try again: some by their ids, or all, perhaps of one job.
@@ -2017,6 +2730,13 @@ export interface components {
             moved: number;
             removed: number;
         };
+        /** @description The newest runs of a job. */
+        RunsOfJob: {
+            /** Format: uuid */
+            job_id: string;
+            /** @description Those that began and ended, the newest first, 20 at most. */
+            runs: components["schemas"]["RecentRun"][];
+        };
         /** @description What a policy says: the fields of a new one, with everything that was left out. */
         Said: {
             exceptions: components["schemas"]["Exception"][];
@@ -2063,6 +2783,93 @@ export interface components {
             /** @enum {string} */
             type: "one_shot";
         };
+        /** @description A part of time, and how many were found in it. */
+        SearchFacet: {
+            /** Format: int64 */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When it begins.
+             */
+            from: string;
+            local_from: string;
+        };
+        /** @description Something that was found. */
+        SearchHit: {
+            /**
+             * Format: date-time
+             * @description When it happened; of a period, when it began.
+             */
+            at: string;
+            /** Format: double */
+            duration_ms?: number | null;
+            /** Format: uuid */
+            execution_id?: string | null;
+            /** Format: uuid */
+            job_id?: string | null;
+            /**
+             * @description `execution`, `audit`, `message` or `toc`.
+             * @example execution
+             */
+            kind: string;
+            /** @example 2026-11-15T03:10:00+01:00 */
+            local_at: string;
+            /**
+             * @description What the job was called when this was read; of a period, its title. In fragments: those that were looked for
+             *     are marked.
+             */
+            name: components["schemas"]["TextFragment"][];
+            /** @description The part of its log or of what its target answered, if something that was looked for is there. */
+            output: components["schemas"]["TextFragment"][];
+            /** @description Whose it is. */
+            owner?: string | null;
+            /** @description Why it was skipped or cancelled. */
+            reason?: string | null;
+            /** Format: int32 */
+            response_code?: number | null;
+            /**
+             * Format: float
+             * @description How well it fits; zero where no word was asked for.
+             */
+            score: number;
+            /** @example FAILED */
+            status?: string | null;
+            /** @description The part of what was said about it, in fragments. */
+            text: components["schemas"]["TextFragment"][];
+            /**
+             * @description The period, of a node of the table of contents.
+             * @example toc:day:2026-11-15
+             */
+            toc_id?: string | null;
+            /**
+             * @description Its type.
+             * @example execution.failed
+             */
+            type: string;
+            /** @description The node that ran it, or that it is about. */
+            worker_id?: string | null;
+        };
+        /** @description A page of what was found, the best and newest first. */
+        SearchPage: {
+            items: components["schemas"]["SearchHit"][];
+            /** @description Leads to the next page; null on the last. */
+            next_cursor?: string | null;
+            tally?: components["schemas"]["SearchTally"] | null;
+        };
+        /** @description How many were found, and when they happened. */
+        SearchTally: {
+            /** @description Whether all were counted; of very many some are, for all. */
+            exact: boolean;
+            /** @description The parts in which there are any, in order. */
+            facets: components["schemas"]["SearchFacet"][];
+            /**
+             * @description How long the parts of time are: `hour`, `day` or `month`, as the clocks of `tz` have them.
+             * @example day
+             */
+            grain: string;
+            /** Format: int64 */
+            total: number;
+        };
         /** @description What happened at a time of a job, or will, and why. */
         SlotExplanation: {
             /**
@@ -2108,6 +2915,21 @@ export interface components {
             first: string;
             /** Format: date-time */
             last: string;
+        };
+        /** @description A job with long runs. */
+        SlowJob: {
+            /** Format: double */
+            duration_ms: number;
+            /**
+             * Format: uuid
+             * @description The longest of its runs.
+             */
+            execution_id: string;
+            /** Format: uuid */
+            job_id: string;
+            name: string;
+            /** Format: double */
+            p95_ms: number;
         };
         /** @description Where an event comes from. */
         Source: {
@@ -2245,6 +3067,33 @@ export interface components {
              */
             text?: string | null;
         };
+        /** @description What was asked for. */
+        Terms: {
+            /** @description Whether the range has more slots than `cap`. */
+            beyond_cap: boolean;
+            /** Format: int32 */
+            cap: number;
+            force: boolean;
+            /** Format: date-time */
+            from: string;
+            /** Format: uuid */
+            job_id: string;
+            order: components["schemas"]["Order"];
+            rate: components["schemas"]["Rate"];
+            /** Format: date-time */
+            to: string;
+            /**
+             * Format: int64
+             * @description Slots that it goes through.
+             */
+            total: number;
+        };
+        /** @description A fragment of a text. */
+        TextFragment: {
+            /** @description Whether it was looked for. */
+            marked: boolean;
+            text: string;
+        };
         /** @description How much this worker gets done. */
         Throughput: {
             /**
@@ -2257,6 +3106,96 @@ export interface components {
              * @description The same by the second, on average.
              */
             runs_per_second: number;
+        };
+        /** @description A period in a line. */
+        TocHeadline: components["schemas"]["PeriodBounds"] & {
+            endings: components["schemas"]["EndingCounts"];
+            /** @description The most important note. */
+            headline?: string | null;
+            /** @example toc:hour:2026-11-15T02 */
+            id: string;
+            /**
+             * Format: int64
+             * @description How many jobs there are in it.
+             */
+            jobs: number;
+            /**
+             * Format: double
+             * @description Half of its attempts took no longer than this.
+             */
+            p50_ms?: number | null;
+            /**
+             * Format: double
+             * @description Of twenty attempts, 19 took no longer than this.
+             */
+            p95_ms?: number | null;
+            phase: string;
+            /**
+             * Format: int64
+             * @description Slots that were passed over.
+             */
+            skipped: number;
+            title: string;
+            /** Format: int64 */
+            version: number;
+        };
+        /** @description Periods of one level, in order. */
+        TocList: {
+            items: components["schemas"]["TocHeadline"][];
+        };
+        /** @description What the table of contents says of a period. */
+        TocNode: components["schemas"]["PeriodBounds"] & {
+            /** @description Notes, the most important first. */
+            bullets: components["schemas"]["TocNote"][];
+            /** @description The periods that it was put together from, in order. */
+            children: components["schemas"]["TocHeadline"][];
+            figures: components["schemas"]["HistoryFigures"];
+            /** @example toc:day:2026-11-15 */
+            id: string;
+            /**
+             * Format: int64
+             * @description How many jobs there are in it.
+             */
+            jobs: number;
+            /** @description Words that it may be found by, the most telling first. */
+            keywords: string[];
+            /**
+             * @description `hour`, `day`, `week`, `month` or `year`.
+             * @example day
+             */
+            level: string;
+            /** @description The jobs that failed most often, the worst first. */
+            most_failing: components["schemas"]["FailingJob"][];
+            /** @description The same after it. */
+            next?: string | null;
+            /**
+             * @description The period that owns it; a year has none.
+             * @example toc:week:2026:W46
+             */
+            parent?: string | null;
+            /**
+             * @description `partial` while more is expected, else `final`.
+             * @example final
+             */
+            phase: string;
+            /** @description The nearest period before it, of the same level, of which something is told. */
+            previous?: string | null;
+            /** @description The jobs with the longest runs, the longest first. */
+            slowest: components["schemas"]["SlowJob"][];
+            /** @example Sunday, 15 November 2026 */
+            title: string;
+            /**
+             * Format: int64
+             * @description Grows whenever something that happened in the period is added.
+             */
+            version: number;
+        };
+        /** @description A note, and what bears it out. */
+        TocNote: {
+            /** @description Executions that bear it out. */
+            evidence: string[];
+            /** @example invoice-sync failed 14 times between 02:10 and 02:55 */
+            text: string;
         };
         /** @description A user. */
         User: {
@@ -2489,6 +3428,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEventPage"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_audit_stream: {
+        parameters: {
+            query?: {
+                /** @description Those about this job. */
+                job?: string;
+                /** @description Those of this type, such as `schedule.fired`, or of this group, such as `schedule`. */
+                kind?: string;
+                /** @description Those that this user asked for. */
+                actor?: string;
+                /** @description Those that belong to this trace. */
+                trace_id?: string;
+                /** @description Those about what is this user's. */
+                owner?: string;
+                /** @description Those made at this time or later. */
+                since?: string;
+                /** @description Those made before this time. */
+                until?: string;
+                /** @description The `id` to go on after, or `latest` */
+                after?: string;
+            };
+            header?: {
+                /** @description The `id` to go on after */
+                "Last-Event-ID"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events without end */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description Why not */
@@ -2775,6 +3763,157 @@ export interface operations {
             };
         };
     };
+    get_backfills_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backfill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_backfills_by_id_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backfill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_backfills_by_id_pause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backfill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_backfills_by_id_resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backfill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_dead_letters: {
         parameters: {
             query?: {
@@ -2990,6 +4129,264 @@ export interface operations {
             };
         };
     };
+    get_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it is */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryStanding"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history_jobs_by_id: {
+        parameters: {
+            query?: {
+                /** @description An instant of the first day; 29 days before the last if left out */
+                from?: string;
+                /** @description An instant of the last day; now if left out */
+                to?: string;
+                /** @description The zone of local times; UTC if left out */
+                tz?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobHistory"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_history_prune: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PruneRequest"];
+            };
+        };
+        responses: {
+            /** @description What would go */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PruneReport"];
+                };
+            };
+            /** @description The jobs run */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PruneReport"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_history_rebuild: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is being made again */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryStanding"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history_search: {
+        parameters: {
+            query?: {
+                /**
+                 * @description What to look for; everything if left out
+                 * @example job:invoice status:failed "connection reset" after:2026-11-01
+                 */
+                query?: string;
+                /** @description The zone of days and times in the query, and of local times; UTC if left out */
+                tz?: string;
+                /** @description 20 if left out */
+                limit?: number;
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchPage"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history_toc: {
+        parameters: {
+            query?: {
+                /** @description `hour`, `day`, `week`, `month` or `year` */
+                level?: string;
+                /** @description The first instant; that of the oldest period if left out */
+                from?: string;
+                /** @description The last instant; now if left out */
+                to?: string;
+                /** @description The zone of local times; UTC if left out */
+                tz?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The periods, at most 750 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TocList"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history_toc_by_node: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The zone of local times; UTC if left out
+                 * @example Europe/Berlin
+                 */
+                tz?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The period
+                 * @example toc:day:2026-11-15
+                 */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What happened */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TocNode"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_jobs: {
         parameters: {
             query?: {
@@ -3010,6 +4407,8 @@ export interface operations {
                 next_run_after?: string;
                 /** @description The next slot is before this instant */
                 next_run_before?: string;
+                /** @description `created`, or `next_run`: the soonest first, those without a next run left out */
+                sort?: string;
             };
             header?: never;
             path?: never;
@@ -3121,6 +4520,38 @@ export interface operations {
             };
         };
     };
+    get_jobs_recent: {
+        parameters: {
+            query: {
+                /** @description The ids of up to 100 jobs, with commas between */
+                ids: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their newest runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecentRuns"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     post_jobs_recurring: {
         parameters: {
             query?: never;
@@ -3155,6 +4586,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_jobs_stream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Changes without end, each a `JobChanges` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["JobChanges"];
                 };
             };
             /** @description Why not */
@@ -3280,6 +4740,96 @@ export interface operations {
             };
             /** @description Somebody else changed it meanwhile */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_jobs_by_id_backfills: {
+        parameters: {
+            query?: {
+                /** @description 100 if left out */
+                limit?: number;
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillPage"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_jobs_by_id_backfills: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBackfill"];
+            };
+        };
+        responses: {
+            /** @description With `dry_run`: what it would do */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillPreview"];
+                };
+            };
+            /** @description The backfill */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description The job has too many unfinished ones, or was changed meanwhile */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3592,6 +5142,44 @@ export interface operations {
             };
             /** @description Why not */
             "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_monitoring_herd: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HerdFigures"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -110,3 +110,39 @@ export function fromLocalField(field: string): string | undefined {
   const date = new Date(field);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
+
+/** The instant of a field's wall-clock time in a zone; where clocks show it twice, the first, and where they skip it, just after. */
+export function inZone(field: string, zone: string): string | undefined {
+  const wall = Date.parse(`${field.length === 16 ? `${field}:00` : field}Z`);
+  if (Number.isNaN(wall)) return undefined;
+  try {
+    // Offsets before and after tell all that the time may have.
+    const offsets = [wall - DAY_MS, wall + DAY_MS].map((at) => wallClock(at, zone) - at);
+    const fitting = offsets.map((offset) => wall - offset).filter((at) => wallClock(at, zone) === wall);
+    return new Date(fitting[0] ?? wall - Math.min(...offsets)).toISOString();
+  } catch {
+    return fromLocalField(field);
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+/** What the clocks of a zone show, as if it were universal time. */
+function wallClock(at: number, zone: string): number {
+  const parts = format(zone, {
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  }).formatToParts(new Date(at));
+  const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
+  return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second"));
+}
+
+/** A sentence with its instants on the clocks of a zone, or of whoever reads. */
+export function inLocalTimes(text: string, zone?: string): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => brief(at, zone));
+}

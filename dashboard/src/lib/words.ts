@@ -86,7 +86,8 @@ export function aim(target: Target): string {
 
 /** Why an execution is as it is, in a line. */
 export function why(execution: Execution): string {
-  return execution.reason ?? execution.error ?? execution.note ?? "";
+  const cause = execution.reason ?? execution.error;
+  return [cause, execution.note].filter(Boolean).join(": ");
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {

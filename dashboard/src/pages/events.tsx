@@ -1,28 +1,49 @@
 /** What message jobs say, as they say it. */
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Pause, Play } from "lucide-react";
-import { useState } from "react";
-import type { MessageEvent } from "@/api/client";
+import { memo, useState } from "react";
+import { api, done, type MessageEvent } from "@/api/client";
 import { inWords } from "@/api/problem";
-import { useTail } from "@/api/tail";
+import { type Source, useTail } from "@/api/tail";
 import { absolute, brief } from "@/lib/time";
 import { JobLink } from "@/parts/job-link";
+import { TailState } from "@/parts/tail-state";
 import { Button } from "@/ui/button";
 import { PageHead, Panel } from "@/ui/panel";
 import { Empty } from "@/ui/states";
-import { Badge } from "@/ui/status";
 
 const route = getRouteApi("/events");
+/** Events from before that are shown at first. */
+const BEFORE = 50;
+
+interface Filter {
+  job?: string;
+  tag?: string;
+}
+
+const source = ({ job, tag }: Filter): Source<MessageEvent> => {
+  const query = { ...(job && { job }), ...(tag && { tag }) };
+  return {
+    path: "/events/stream",
+    query,
+    keyOf: (event) => String(event.sequence),
+    before: async (id) => {
+      const after = String(Math.max(0, Number(id) - BEFORE));
+      const page = await done(api.GET("/events", { params: { query: { ...query, after, limit: BEFORE } } }));
+      return page.items.filter((event) => event.sequence <= Number(id)).reverse();
+    },
+  };
+};
 
 export function Events() {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const [running, setRunning] = useState(true);
-  const { events, state, error } = useTail(filter, running);
+  const { items: events, state, error } = useTail(source(filter), running);
   return (
     <>
       <PageHead title="Events" lead="What message jobs say, newest first.">
-        <State running={running} state={state} />
+        <TailState running={running} state={state} />
         <Button onClick={() => setRunning(!running)}>
           {running ? <Pause /> : <Play />}
           {running ? "Hold" : "Go on"}
@@ -72,23 +93,8 @@ export function Events() {
   );
 }
 
-function State({ running, state }: { running: boolean; state: string }) {
-  if (!running) return <Badge tone="warn">Held</Badge>;
-  if (state === "live") {
-    return (
-      <Badge tone="good">
-        <span aria-hidden className="breathe size-1.5 rounded-full bg-current" /> Live
-      </Badge>
-    );
-  }
-  return (
-    <Badge tone={state === "lost" ? "bad" : "plain"}>
-      {state === "lost" ? "Lost, trying again" : "Connecting"}
-    </Badge>
-  );
-}
-
-function Line({ event }: { event: MessageEvent }) {
+/** Drawn once: what was said does not change. */
+const Line = memo(function Line({ event }: { event: MessageEvent }) {
   const { text, structured } = event.content;
   return (
     <li className="grid gap-x-4 gap-y-0.5 px-4 py-2 text-sm sm:grid-cols-[8.5rem_12rem_minmax(0,1fr)_auto]">
@@ -109,4 +115,4 @@ function Line({ event }: { event: MessageEvent }) {
       <span className="tabular hidden text-2xs text-faint sm:inline">#{event.sequence}</span>
     </li>
   );
-}
+});

@@ -1,7 +1,7 @@
 /** An execution: one attempt at one slot, or the record that it was skipped, and why. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import type { Execution as Told } from "@/api/client";
+import type { Job, Execution as Told } from "@/api/client";
 import { executions, job as jobQuery, execution as query } from "@/api/queries";
 import { cancelExecution } from "@/api/verbs";
 import { absolute, brief, here, span } from "@/lib/time";
@@ -9,6 +9,7 @@ import { aim, zoneOf } from "@/lib/words";
 import { Code } from "@/parts/code";
 import { useMay } from "@/parts/may";
 import { Moment } from "@/parts/moment";
+import { Why } from "@/parts/why";
 import { Button } from "@/ui/button";
 import { Fact, Facts, PageHead, Panel } from "@/ui/panel";
 import { Failed, Loading } from "@/ui/states";
@@ -62,13 +63,19 @@ export function Execution() {
       >
         {may.write && isLive && <Button onClick={cancel}>Cancel this run</Button>}
       </PageHead>
-      {(told.reason || told.error) && <Why told={told} />}
+      {(told.reason || told.error) && <Cause told={told} />}
       <div className="grid gap-5 xl:grid-cols-[26rem_minmax(0,1fr)]">
         <div className="space-y-5">
           <About told={told} zone={job.data && zoneOf(job.data.schedule)} />
           <Attempts told={told} />
         </div>
         <div className="min-w-0 space-y-5">
+          <Panel title="Why">
+            <div className="p-4">
+              <Why job={told.job_id} at={told.scheduled_for} zone={job.data && zoneOf(job.data.schedule)} />
+            </div>
+          </Panel>
+          {job.data && told.trigger !== "notice" && <Asked job={job.data} />}
           <Answer told={told} />
           {told.log && (
             <Panel title="Log">
@@ -83,16 +90,41 @@ export function Execution() {
   );
 }
 
-function Why({ told }: { told: Told }) {
+/** What it says of itself, in sight at once. */
+function Cause({ told }: { told: Told }) {
   const bad = Boolean(told.error);
   return (
     <div
       className={`wrap-anywhere mb-5 rounded-lg px-4 py-3 text-sm ${bad ? "bg-bad-tint text-bad" : "bg-warn-tint text-warn"}`}
     >
-      <span className="font-medium">Why: </span>
       {[told.reason, told.error].filter(Boolean).join(": ")}
       {told.note && <span className="text-ink"> “{told.note}”</span>}
     </div>
+  );
+}
+
+/** What was sent, as far as the job still says so. */
+function Asked({ job }: { job: Job }) {
+  const { target } = job;
+  if (target.type !== "http") return null;
+  const headers = Object.entries(target.headers ?? {});
+  const payload = job.payload ?? job.payload_base64;
+  return (
+    <Panel title="Request" aside={`as the job says, version ${job.version}`}>
+      <div className="space-y-3 p-4">
+        <Code label="Request">
+          {[
+            `${target.method ?? "POST"} ${target.url}`,
+            ...headers.map(([name, value]) => `${name}: ${typeof value === "string" ? value : "********"}`),
+          ].join("\n")}
+        </Code>
+        {payload != null && (
+          <Code label="Payload">
+            {typeof payload === "string" ? pretty(payload) : JSON.stringify(payload, null, 2)}
+          </Code>
+        )}
+      </div>
+    </Panel>
   );
 }
 
@@ -137,7 +169,13 @@ function About({ told, zone }: { told: Told; zone: string | undefined }) {
           </Fact>
         )}
         <Fact name="Trace">
-          <code className="font-mono text-xs">{told.trace_id}</code>
+          <Link
+            to="/audit"
+            search={{ trace_id: told.trace_id }}
+            className="font-mono text-accent text-xs underline underline-offset-2"
+          >
+            {told.trace_id}
+          </Link>
         </Fact>
         <Fact name="Id">
           <code className="font-mono text-xs">{told.id}</code>

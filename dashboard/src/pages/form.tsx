@@ -11,6 +11,7 @@ import { Field, Input } from "@/ui/field";
 import { PageHead, Panel } from "@/ui/panel";
 import { Failed, Loading, Refusal } from "@/ui/states";
 import { say } from "@/ui/toast";
+import { Copies } from "./form/copies";
 import { asked, BLANK, type Draft, draftOf } from "./form/draft";
 import { Effect } from "./form/effect";
 import { PolicyFields, TargetFields } from "./form/parts";
@@ -21,7 +22,11 @@ const newRoute = getRouteApi("/jobs/new");
 
 export function NewJobPage() {
   const { from } = newRoute.useSearch();
-  const original = useQuery({ ...query(from ?? ""), enabled: Boolean(from), refetchInterval: false });
+  const original = useQuery({
+    ...query(from ?? ""),
+    queryKey: ["copied", from ?? ""],
+    enabled: Boolean(from),
+  });
   if (from && original.isPending) return <Loading />;
   const draft = original.data ? { ...draftOf(original.data), name: `${original.data.name} copy` } : BLANK;
   return <Form start={draft} />;
@@ -31,11 +36,13 @@ export function EditJobPage() {
   const { id } = editRoute.useParams();
   const original = useQuery({
     ...query(id),
-    refetchInterval: false,
+    // What is being written must not change below the pen.
+    queryKey: ["edited", id],
+    gcTime: 0,
     staleTime: 0,
     refetchOnWindowFocus: false,
   });
-  if (original.isPending || original.isFetching) return <Loading />;
+  if (original.isPending) return <Loading />;
   if (!original.data) return <Failed error={original.error} retry={() => original.refetch()} />;
   return <Form start={draftOf(original.data)} job={original.data} />;
 }
@@ -78,7 +85,9 @@ function Form({ start, job }: { start: Draft; job?: Job }) {
           Jobs
         </Link>
       </p>
-      <PageHead title={job ? `Edit ${job.name}` : "New job"} />
+      <PageHead title={job ? `Edit ${job.name}` : "New job"}>
+        <Copies body={body} name={job?.name} />
+      </PageHead>
       <div className="grid items-start gap-5 xl:grid-cols-[minmax(0,1fr)_24rem]">
         <div className="min-w-0 space-y-5">
           <Panel title="What">
@@ -115,7 +124,9 @@ function Form({ start, job }: { start: Draft; job?: Job }) {
               <Meaning draft={draft} />
             </div>
           </Panel>
-          {job && patch && Object.keys(patch).length > 0 && <Effect job={job} patch={patch} />}
+          {job && patch && Object.keys(patch).length > 0 && (
+            <Effect job={job} patch={patch} before={asked(start).body as Json} after={body as Json} />
+          )}
           {error !== undefined && (
             <Refusal>
               {isStale

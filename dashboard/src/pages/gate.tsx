@@ -26,7 +26,7 @@ export function Gate({ children }: { children: ReactNode }) {
     // What was told to one is not for another.
     void client.resetQueries();
   }, [user, client]);
-  if (asked.isPending) return null;
+  if (asked.isPending) return <Boot />;
   if (asked.isError) {
     const unknown = asked.error instanceof Problem && asked.error.status === 401;
     if (!unknown) return <Failed error={asked.error} retry={() => asked.refetch()} />;
@@ -40,6 +40,15 @@ export function Gate({ children }: { children: ReactNode }) {
     return <SetUp goOn={goOn} />;
   }
   return children;
+}
+
+/** As the page itself begins. */
+function Boot() {
+  return (
+    <div className="boot" role="status" aria-label="Loading">
+      <Mark large />
+    </div>
+  );
 }
 
 function SetUp({ goOn }: { goOn: () => void }) {

@@ -29,6 +29,8 @@ import { PageHead, Panel } from "@/ui/panel";
 import { Failed, Loading } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { say } from "@/ui/toast";
+import { AskWhy } from "./job/ask-why";
+import { Backfills } from "./job/backfills";
 import { Definition } from "./job/definition";
 import { Executions } from "./job/executions";
 import { PauseDialog } from "./job/pause";
@@ -50,8 +52,14 @@ export function Job() {
       <Standing job={job} />
       <Trend job={job} />
       <div className="grid gap-5 xl:grid-cols-[minmax(0,1fr)_23rem]">
-        <Executions job={job} />
-        <Definition job={job} />
+        <div className="min-w-0 space-y-5">
+          <Executions job={job} />
+          <AskWhy job={job} />
+        </div>
+        <div className="min-w-0 space-y-5">
+          <Definition job={job} />
+          <Backfills job={job} />
+        </div>
       </div>
     </>
   );

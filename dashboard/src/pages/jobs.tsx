@@ -5,7 +5,7 @@ import { getCoreRowModel, type RowSelectionState, useReactTable } from "@tanstac
 import { ChevronLeft, ChevronRight, Plus } from "lucide-react";
 import { useState } from "react";
 import type { Job } from "@/api/client";
-import { type JobFilter, jobs as query } from "@/api/queries";
+import { type JobFilter, jobs as query, recent } from "@/api/queries";
 import { ACTS } from "@/api/verbs";
 import { useActs } from "@/parts/act-on";
 import { useMay } from "@/parts/may";
@@ -18,6 +18,7 @@ import { JobTable } from "./jobs/table";
 
 const route = getRouteApi("/jobs");
 const NONE: Job[] = [];
+const NO_RUNS = new Map();
 
 export function Jobs() {
   const filter = route.useSearch();
@@ -29,6 +30,7 @@ export function Jobs() {
   const [trail, setTrail] = useState<(string | undefined)[]>([]);
   const acts = useActs(() => setChosen({}));
   const rows = asked.data?.items ?? NONE;
+  const runs = useQuery(recent(rows.map((job) => job.id)));
 
   const table = useReactTable({
     data: rows,
@@ -39,7 +41,14 @@ export function Jobs() {
     onRowSelectionChange: setChosen,
     enableRowSelection: may.write,
     manualPagination: true,
-    meta: { act: acts.act, actAtOnce: acts.actAtOnce, may },
+    meta: {
+      act: acts.act,
+      actAtOnce: acts.actAtOnce,
+      may,
+      recent: runs.data ?? NO_RUNS,
+      sort: filter.sort,
+      onSort: (sort) => change({ ...filter, sort }),
+    },
   });
 
   const change = (next: JobFilter) => {
@@ -54,7 +63,7 @@ export function Jobs() {
   };
   const next = asked.data?.next;
   const filtered = Object.keys(filter).some(
-    (key) => key !== "cursor" && filter[key as keyof JobFilter] !== undefined,
+    (key) => key !== "cursor" && key !== "sort" && filter[key as keyof JobFilter] !== undefined,
   );
   const selected = table.getSelectedRowModel().rows.map((row) => row.original);
 

@@ -1,19 +1,22 @@
 /** How the whole does: what there is, what runs, what went wrong, and who does the work. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense } from "react";
+import type { ReactNode } from "react";
 import type { JobFigures } from "@/api/client";
 import { deadLetters, type JobFilter, figures as query, workers } from "@/api/queries";
-import { useSamples } from "@/lib/samples";
+import { type Sample, useSamples } from "@/lib/samples";
 import { span } from "@/lib/time";
 import { number } from "@/lib/words";
 import { Moment } from "@/parts/moment";
 import { PageHead, Panel } from "@/ui/panel";
 import { Failed, Loading } from "@/ui/states";
+import { Herd } from "./overview/herd";
 import { ComingUp, Troubles } from "./overview/lists";
+import { Trends } from "./overview/trends";
 import { WorkerTable } from "./workers";
 
-const Outcomes = lazy(() => import("./overview/outcomes"));
+/** More overdue jobs are not counted. */
+const OVERDUE = 1000;
 
 export function Overview() {
   const asked = useQuery(query);
@@ -34,15 +37,9 @@ export function Overview() {
       />
       <Counters figures={figures} crew={crew.data?.length} />
       <div className="grid gap-5 xl:grid-cols-3">
-        <Panel title="Succeeded and failed" aside="as long as this page is open" className="xl:col-span-2">
-          <div className="h-52 p-2 pt-4">
-            <Suspense fallback={<Loading rows={3} />}>
-              <Outcomes samples={samples} />
-            </Suspense>
-          </div>
-          <Ends figures={figures} />
-        </Panel>
-        <Activity figures={figures} />
+        <Herd />
+        <Trends samples={samples} below={<Ends figures={figures} />} />
+        <Activity figures={figures} samples={samples} />
         <ComingUp />
         <Troubles />
         <Panel title="Workers" className="xl:col-span-3">
@@ -56,7 +53,7 @@ export function Overview() {
 function Counters({ figures, crew }: { figures: JobFigures; crew: number | undefined }) {
   const dead = useQuery(deadLetters());
   const letters = dead.data && `${dead.data.items.length}${dead.data.next_cursor ? "+" : ""}`;
-  const { jobs, stuck } = figures;
+  const { jobs, overdue } = figures;
   return (
     <ul className="mb-5 grid grid-cols-2 gap-px overflow-hidden rounded-lg border bg-line sm:grid-cols-4 xl:grid-cols-8">
       <Counter name="Jobs" value={jobs.total} filter={{}} />
@@ -70,7 +67,14 @@ function Counters({ figures, crew }: { figures: JobFigures; crew: number | undef
       <Counter name="Failed" value={jobs.failed} filter={{ status: "FAILED" }} tone="text-bad" />
       <Counter name="Paused" value={jobs.paused} filter={{ status: "paused" }} tone="text-warn" />
       <Counter name="Dead letters" value={letters} to="/dead-letters" tone="text-bad" />
-      <Counter name="Stuck" value={stuck} tone="text-bad" />
+      <Counter
+        name="Overdue"
+        value={overdue >= OVERDUE ? `${OVERDUE}+` : overdue}
+        filter={{
+          next_run_before: new Date(Math.floor(Date.now() / 10_000) * 10_000 - 10_000).toISOString(),
+        }}
+        tone="text-bad"
+      />
       <Counter name="Workers" value={crew} to="/workers" />
     </ul>
   );
@@ -134,25 +138,51 @@ function Ends({ figures: { executions } }: { figures: JobFigures }) {
   );
 }
 
-function Activity({ figures }: { figures: JobFigures }) {
+function Activity({ figures, samples }: { figures: JobFigures; samples: Sample[] }) {
   const ms = (value: number | null | undefined) => (value == null ? "–" : span(value));
+  const { start_lag, scheduler_scan, throughput } = figures;
+  const now = lately(samples);
   return (
     <Panel title="Scheduler">
       <dl className="divide-y text-sm">
-        <Line name="Runs per second">{figures.throughput.runs_per_second.toFixed(2)}</Line>
+        <Line name="Runs a second">
+          {now === undefined ? "–" : now.toFixed(2)}{" "}
+          <Aside>{throughput.runs_per_second.toFixed(2)} since the start</Aside>
+        </Line>
         <Line name="Runs begin late by">
-          {ms(figures.start_lag.avg_ms)} <Most>{ms(figures.start_lag.max_ms)}</Most>
+          {ms(start_lag.p50_ms)} <Aside>99 % within {ms(start_lag.p99_ms)}</Aside>
         </Line>
         <Line name="Looking for what is due">
-          {ms(figures.scheduler_scan.avg_ms)} <Most>{ms(figures.scheduler_scan.max_ms)}</Most>
+          {ms(scheduler_scan.p50_ms)} <Aside>99 % within {ms(scheduler_scan.p99_ms)}</Aside>
         </Line>
-        <Line name="A run takes">{ms(figures.avg_duration_ms)}</Line>
-        <Line name="Retries">{number.format(figures.retries)}</Line>
+        <Line name="A run takes">
+          {ms(figures.avg_duration_ms)} <Aside>on average</Aside>
+        </Line>
+        <Line name="Clock ahead by">
+          {figures.clock_skew_ms == null ? (
+            <Aside>the only clock there is</Aside>
+          ) : (
+            `${figures.clock_skew_ms.toFixed(1)} ms`
+          )}
+        </Line>
+        <Line name="Retries, lost with a worker">
+          {number.format(figures.retries)}, {number.format(figures.stuck)}
+        </Line>
         <Line name="Queued">{number.format(figures.executions.queued)}</Line>
         <Line name="Store">{(figures.store_bytes / 1_048_576).toFixed(1)} MiB</Line>
       </dl>
     </Panel>
   );
+}
+
+/** Runs that ended each second, of the last half minute that was looked at. */
+function lately(samples: Sample[]): number | undefined {
+  const last = samples.at(-1);
+  const recent = samples.filter((sample) => last && last.at - sample.at < 30_000);
+  const first = recent[0];
+  if (!first || !last || last.at <= first.at) return undefined;
+  const ended = recent.slice(1).reduce((sum, it) => sum + it.succeeded + it.failed, 0);
+  return (1000 * ended) / (last.at - first.at);
 }
 
 function Line({ name, children }: { name: string; children: ReactNode }) {
@@ -164,6 +194,6 @@ function Line({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Most({ children }: { children: ReactNode }) {
-  return <span className="font-normal text-faint text-xs">at most {children}</span>;
+function Aside({ children }: { children: ReactNode }) {
+  return <span className="font-normal text-faint text-xs">{children}</span>;
 }

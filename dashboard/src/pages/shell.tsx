@@ -4,6 +4,7 @@ import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-route
 import {
   CalendarClock,
   Gauge,
+  History,
   KeyRound,
   LogOut,
   MailX,
@@ -11,14 +12,17 @@ import {
   Moon,
   MoonStar,
   Radio,
+  ScrollText,
   Server,
   Sun,
   UserRound,
   UsersRound,
+  Webhook,
   X,
 } from "lucide-react";
 import { type ComponentType, useEffect, useState } from "react";
 import { api } from "@/api/client";
+import { useLive } from "@/api/live";
 import { me } from "@/api/queries";
 import { useLost } from "@/api/reach";
 import { forget } from "@/api/session";
@@ -41,6 +45,9 @@ const PLACES: Place[] = [
   { to: "/jobs", name: "Jobs", icon: CalendarClock },
   { to: "/dead-letters", name: "Dead letters", icon: MailX },
   { to: "/events", name: "Events", icon: Radio },
+  { to: "/audit", name: "Audit", icon: ScrollText },
+  { to: "/history", name: "History", icon: History },
+  { to: "/subscriptions", name: "Subscriptions", icon: Webhook },
   { to: "/quiet-hours", name: "Quiet hours", icon: MoonStar },
   { to: "/workers", name: "Workers", icon: Server, for: (may) => may.oversee },
   { to: "/people", name: "Users and keys", icon: UsersRound, for: (may) => may.admin },
@@ -56,6 +63,7 @@ export function Shell() {
     if (!main?.contains(document.activeElement)) main?.focus({ preventScroll: true });
   }, [path]);
   const lost = useLost();
+  useLive(true);
   useSlash();
   return (
     <div className="min-h-screen lg:grid lg:grid-cols-[13.5rem_1fr]">

@@ -1,6 +1,6 @@
 //! Decisions at a glance: their types, how they came out, who decides them and what they are about.
 
-use super::{Decision, EndingKind, Outcome, Slots};
+use super::{BackfillAct, Decision, EndingKind, Outcome, Slots};
 use crate::execution::{CancelCause, SkipReason, Trigger};
 use crate::{ExecutionId, PolicyId, Timestamp};
 
@@ -35,11 +35,18 @@ impl Decision {
             Self::PolicyUpdated { .. } => "policy.updated",
             Self::PolicyDeleted { .. } => "policy.deleted",
             Self::Reconciled(_) => "node.reconciled",
+            Self::Backfill { act, .. } => match act {
+                BackfillAct::Created { .. } => "backfill.created",
+                BackfillAct::Paused => "backfill.paused",
+                BackfillAct::Resumed => "backfill.resumed",
+                BackfillAct::Cancelled => "backfill.cancelled",
+                BackfillAct::Finished(_) => "backfill.finished",
+            },
         }
     }
 
     /// Every type of decision there is.
-    pub const KINDS: [&'static str; 24] = [
+    pub const KINDS: [&'static str; 29] = [
         "schedule.fired",
         "schedule.skipped",
         "schedule.missed",
@@ -64,6 +71,11 @@ impl Decision {
         "policy.updated",
         "policy.deleted",
         "node.reconciled",
+        "backfill.created",
+        "backfill.paused",
+        "backfill.resumed",
+        "backfill.cancelled",
+        "backfill.finished",
     ];
 
     /// How it came out.
@@ -80,7 +92,15 @@ impl Decision {
                 EndingKind::Failed | EndingKind::TimedOut | EndingKind::Stuck => Outcome::Failure,
                 EndingKind::Cancelled | EndingKind::Skipped => Outcome::Suppressed,
             },
-            Self::Created
+            Self::Backfill { act: BackfillAct::Finished(counts), .. } => {
+                if counts.failed > 0 {
+                    Outcome::Failure
+                } else {
+                    Outcome::Success
+                }
+            }
+            Self::Backfill { .. }
+            | Self::Created
             | Self::Updated { .. }
             | Self::Paused { .. }
             | Self::Resumed { .. }
@@ -107,6 +127,7 @@ impl Decision {
                 CancelCause::Replaced | CancelCause::Shutdown => false,
             },
             Self::Resumed { by_itself } => !by_itself,
+            Self::Backfill { act, .. } => !matches!(act, BackfillAct::Finished(_)),
             Self::Created
             | Self::Updated { .. }
             | Self::Paused { .. }

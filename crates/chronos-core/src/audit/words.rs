@@ -1,6 +1,7 @@
 //! Decisions in words: one sentence for each.
 
-use super::{Decision, Reconciliation, Slots};
+use super::{BackfillAct, Decision, Reconciliation, Slots};
+use crate::backfill::Counts;
 use crate::execution::{SkipReason, Trigger};
 
 impl Decision {
@@ -14,6 +15,12 @@ impl Decision {
                     Trigger::CatchUp => format!("caught up the missed run of {slot}"),
                     Trigger::Manual { .. } => format!("run by hand at {slot}"),
                     Trigger::Notice(_) => format!("told of the run of {slot}"),
+                    Trigger::Backfill { number, again: false } => {
+                        format!("backfill {number} fired {slot}")
+                    }
+                    Trigger::Backfill { number, again: true } => {
+                        format!("backfill {number} fired {slot} again")
+                    }
                 };
                 match instead_of {
                     None => how,
@@ -73,6 +80,33 @@ impl Decision {
             }
             Self::PolicyDeleted { name, .. } => format!("quiet-hours policy \"{name}\" removed"),
             Self::Reconciled(done) => done.in_words(),
+            Self::Backfill { number, act } => format!("backfill {number} {}", act.in_words()),
+        }
+    }
+}
+
+impl BackfillAct {
+    fn in_words(&self) -> String {
+        match self {
+            Self::Created { from, to, total, force } => {
+                let again = if *force { ", again where they have run" } else { "" };
+                format!("asked for: {total} slots from {from} to {to}{again}")
+            }
+            Self::Paused => "paused".into(),
+            Self::Resumed => "resumed".into(),
+            Self::Cancelled => "cancelled".into(),
+            Self::Finished(counts) => {
+                let Counts { succeeded, failed, cancelled, skipped, already_run, .. } = counts;
+                let mut parts = vec![format!("{succeeded} succeeded"), format!("{failed} failed")];
+                for (count, word) in
+                    [(cancelled, "cancelled"), (skipped, "skipped"), (already_run, "had run")]
+                {
+                    if *count > 0 {
+                        parts.push(format!("{count} {word}"));
+                    }
+                }
+                format!("finished: {}", parts.join(", "))
+            }
         }
     }
 }

@@ -12,12 +12,38 @@ type Told = (Timestamp, Verdict, String);
 pub(super) fn execution(question: &Question<'_>) -> Option<Told> {
     let mut runs = question.executions.iter().filter(|run| run.notice().is_none());
     let scheduled = runs.clone().rev().find(|run| run.trigger.is_scheduled());
-    let execution = scheduled.or_else(|| runs.next_back())?;
-    if let State::Skipped { reason, at } = &execution.state {
-        return Some(passed_over(question, execution.slot, reason, *at, ""));
+    let filled_in = filled_in(runs.clone());
+    let execution = scheduled.or(filled_in).or_else(|| runs.next_back())?;
+    let told = if let State::Skipped { reason, at } = &execution.state {
+        passed_over(question, execution.slot, reason, *at, "")
+    } else {
+        let how = fired(question, execution);
+        let sentence = format!("{how} and {}", became(question, execution));
+        (execution.slot, Verdict::Fired, sentence)
+    };
+    match filled_in.filter(|run| run.id != execution.id) {
+        None => Some(told),
+        Some(run) => {
+            let (slot, _, sentence) = told;
+            let filled = format!("it {}, and {}", filling(run), became(question, run));
+            Some((slot, Verdict::Fired, format!("{sentence}; {filled}")))
+        }
     }
-    let how = fired(question, execution);
-    Some((execution.slot, Verdict::Fired, format!("{how} and {}", became(question, execution))))
+}
+
+/// The run that a backfill asked for, of the newest backfill that did.
+fn filled_in<'a>(runs: impl Iterator<Item = &'a Execution>) -> Option<&'a Execution> {
+    let asked = runs.filter(|run| run.trigger.backfill().is_some());
+    asked.max_by_key(|run| (run.trigger.backfill(), run.attempt))
+}
+
+/// How a backfill had a slot run.
+fn filling(run: &Execution) -> String {
+    match run.trigger {
+        Trigger::Backfill { number, again: true } => format!("was run again by backfill {number}"),
+        Trigger::Backfill { number, again: false } => format!("was run by backfill {number}"),
+        _ => String::new(),
+    }
 }
 
 /// What the newest decision about the slot says, where no execution is kept.
@@ -155,6 +181,7 @@ fn fired(question: &Question<'_>, execution: &Execution) -> String {
         Trigger::CatchUp => format!("was missed and caught up{when}"),
         Trigger::Manual { .. } => format!("is a run by hand{when}"),
         Trigger::Notice(_) => format!("is a notice{when}"),
+        Trigger::Backfill { .. } => format!("{}{when}", filling(execution)),
     };
     format!("{slot} {how}{}", stands_for.unwrap_or_default())
 }

@@ -248,3 +248,23 @@ fn a_time_without_a_part_of_a_second_stands_for_its_second() {
         &["00:01:00.25", "will run on time"],
     );
 }
+
+#[test]
+fn a_slot_that_a_backfill_ran_is_told_with_what_had_become_of_it_before() {
+    let mut world = World::of(hourly()).planned(&["03:30:00"]);
+    let fill = |number, again, slot: &str| {
+        let trigger = Trigger::Backfill { number, again };
+        Execution::queued(world.job.spec.id, at(slot), trigger, at("03:31:00"))
+    };
+    let (missed, never) = (fill(2, false, "02:00:00"), fill(2, false, "00:30:00"));
+    let again = fill(3, true, "02:00:00");
+    world.executions.extend([missed, never]);
+    let answer = world.asked("02:00:00", "03:31:00");
+    let words = ["was missed", "; it was run by backfill 2, and waits for a worker"];
+    says(&answer, Verdict::Fired, &words);
+    let answer = world.asked("00:30:00", "03:31:00");
+    says(&answer, Verdict::Fired, &["2026-12-01T00:30:00Z was run by backfill 2"]);
+    world.executions.push(again);
+    let answer = world.asked("02:00:00", "03:31:00");
+    says(&answer, Verdict::Fired, &["was missed", "was run again by backfill 3"]);
+}

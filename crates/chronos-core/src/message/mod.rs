@@ -103,12 +103,20 @@ pub struct DedupeKey([u8; 32]);
 
 impl DedupeKey {
     /// The key of a slot: SHA-256 of `scheduler`, the job's id and the slot, with a line feed between them.
-    /// A run by hand adds `manual` and its number, because it may share the instant of a slot.
+    /// A run by hand adds `manual` and its number, because it may share the instant of a slot; a slot that a
+    /// backfill does again adds `backfill` and its number.
     #[must_use]
     pub fn of(job: JobId, slot: Timestamp, trigger: &Trigger) -> Self {
         let mut text = format!("{}\n{job}\n{slot}", Message::CHANNEL);
-        if let Trigger::Manual { number } = trigger {
-            text = format!("{text}\nmanual\n{number}");
+        match trigger {
+            Trigger::Manual { number } => text = format!("{text}\nmanual\n{number}"),
+            Trigger::Backfill { number, again: true } => {
+                text = format!("{text}\nbackfill\n{number}");
+            }
+            Trigger::Schedule
+            | Trigger::CatchUp
+            | Trigger::Notice(_)
+            | Trigger::Backfill { again: false, .. } => {}
         }
         Self(Sha256::digest(text).into())
     }
@@ -154,6 +162,10 @@ mod tests {
         let by_hand = |number| DedupeKey::of(job, slot, &Trigger::Manual { number });
         assert_ne!(on_time, by_hand(1));
         assert_ne!(by_hand(1), by_hand(2));
+        let filled = |again| DedupeKey::of(job, slot, &Trigger::Backfill { number: 1, again });
+        assert_eq!(filled(false), on_time, "a slot that never ran is said once");
+        assert_ne!(filled(true), on_time);
+        assert_ne!(filled(true), by_hand(1));
         assert_eq!(on_time.to_string().len(), 64);
     }
 }

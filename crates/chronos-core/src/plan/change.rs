@@ -102,10 +102,14 @@ fn pause(job: &Job, live: &Live<'_>, plan: &mut Plan, asked: Pause) {
     plan.decisions.push(Decision::Paused { note: note.clone(), resume_at });
     plan.standing.paused = Some(asked);
     let reason = SkipReason::Paused(note);
-    // Begun by nobody, a first attempt is skipped like a slot; a one-time job is late, not lost.
-    let is_skipped =
-        |execution: &Execution| execution.attempt == 1 && !job.spec.schedule.is_one_shot();
-    let waits = |execution: &Execution| execution.is_queued() && execution.trigger.is_scheduled();
+    // Begun by nobody, a first attempt is skipped like a slot; a one-time job is late, not lost, and so is
+    // what somebody fills in.
+    let is_skipped = |execution: &Execution| {
+        let passes = execution.attempt == 1 && execution.trigger.is_scheduled();
+        passes && !job.spec.schedule.is_one_shot()
+    };
+    let waits =
+        |execution: &Execution| execution.is_queued() && execution.trigger.waits_out_pauses();
     for execution in live.executions.iter().filter(|live| waits(live)) {
         if plan.withdraws(execution.id) {
             continue;
@@ -143,7 +147,7 @@ fn disable(live: &Live<'_>, plan: &mut Plan, now: Timestamp) {
     // What has happened is told all the same.
     let is_run = |execution: &Execution| execution.notice().is_none();
     for execution in live.executions.iter().filter(|live| is_run(live) && !asked(live)) {
-        if !plan.withdraws(execution.id) {
+        if !plan.ends(execution.id) {
             let execution = execution.id;
             plan.withdrawals.push(Withdrawal::Cancel(execution, cause));
             plan.decisions.push(Decision::CancelRequested { execution, cause });

@@ -161,8 +161,11 @@ fn next_attempt(
             retry_of(job, execution, siblings, failure.retry_after, now)?
         }
     };
-    let paused = job.standing.paused.is_some() && execution.trigger.is_scheduled();
-    again.state = State::Queued { held: paused };
+    let paused = job.standing.paused.is_some() && execution.trigger.waits_out_pauses();
+    // What the schedule asks for goes before what is filled in.
+    let gives_way = execution.trigger.backfill().is_some()
+        && siblings.iter().any(|sibling| waits_behind(job, sibling));
+    again.state = State::Queued { held: paused || gives_way };
     Some(again)
 }
 
@@ -175,16 +178,22 @@ fn retry_of(
 ) -> Option<Execution> {
     let is_run = execution.notice().is_none();
     let policy = if is_run { &job.spec.retry } else { &notice::RETRY };
-    // A run that waits behind this one goes first, so a retry of this one would be superseded.
-    let waits_behind = |sibling: &&Execution| {
-        sibling.is_held() && !sibling.is_waiting_retry() && !job.keeps_waiting(sibling)
-    };
-    if execution.retry >= policy.max_retry || is_run && siblings.iter().any(waits_behind) {
+    // A run that waits behind this one goes first, so a retry of this one would be superseded; what is filled
+    // in waits for it instead.
+    let is_superseded = is_run
+        && execution.trigger.backfill().is_none()
+        && siblings.iter().any(|sibling| waits_behind(job, sibling));
+    if execution.retry >= policy.max_retry || is_superseded {
         return None;
     }
     let delay = policy.delay(execution.job, execution.slot, execution.retry);
     let delay = delay.max(asked.unwrap_or_default().min(policy.max_delay));
     Some(Execution { retry: execution.retry + 1, ..execution.again(now.after(delay)) })
+}
+
+/// Whether a run waits for another of the job to end, and not for a pause to.
+fn waits_behind(job: &Job, run: &Execution) -> bool {
+    run.is_held() && !run.is_waiting_retry() && !job.keeps_waiting(run)
 }
 
 fn kind_of(ending: &Ending) -> EndingKind {
@@ -275,7 +284,9 @@ pub fn follow_up(job: &Job, live: &[&Execution], now: Timestamp) -> FollowUp {
         .iter()
         .filter(|execution| execution.is_held() && !job.keeps_waiting(execution))
         .collect();
-    held.sort_by_key(|execution| (execution.slot, execution.attempt));
+    // What the schedule asks for goes before what is filled in.
+    let filled_in = |execution: &Execution| execution.trigger.backfill().is_some();
+    held.sort_by_key(|execution| (filled_in(execution), execution.slot, execution.attempt));
     let release = held.iter().take(free).map(|execution| execution.id);
     let standing = &job.standing;
     let waits_for_end = standing.enabled && standing.next_slot.is_none();

@@ -23,7 +23,7 @@ impl Draft<'_> {
     ) {
         self.supersede_retries();
         let (spec, now) = (&self.job.spec, self.now);
-        let queued = Execution::queued(spec.id, slot, trigger.clone(), run_at);
+        let queued = Execution::queued(spec.id, slot, trigger.clone(), run_at).nth(self.attempt);
         let mut execution = Execution { rank: self.rank(), trace: self.trace, ..queued };
         let missed = match instead_of {
             // Counting takes its time, so it is done for those who want to know.

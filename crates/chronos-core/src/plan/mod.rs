@@ -4,23 +4,30 @@
 //! fires, is skipped with a reason, or is covered by a range that says so. The result is a value; a
 //! store applies it in one atomic step, so no slot can be fired twice or lost in between.
 
+mod backfill;
 mod change;
 mod conclude;
 mod difference;
 mod emit;
+mod herd;
 mod hold;
+mod missed;
 mod overlap;
 mod preview;
 mod redrive;
+mod storm;
 mod tell;
 
 use std::time::Duration;
 
+pub(crate) use backfill::{Filling, fill_in};
 pub use change::{Amended, Change, amend};
 pub use conclude::{Conclusion, Ending, FollowUp, conclude, follow_up};
 pub use difference::{Difference, Moved, difference};
+pub use herd::{Herd, Rush};
 pub use preview::{PreviewRun, Reason, preview, preview_until};
 pub use redrive::redrive;
+pub use storm::Storm;
 pub use tell::{Overdue, Telling, overdue};
 
 use crate::audit::{Decision, Slots};
@@ -28,7 +35,7 @@ use crate::execution::{CancelCause, Execution, SkipReason, Trigger};
 use crate::job::{Job, Standing};
 use crate::message::Message;
 use crate::notice::Occasions;
-use crate::policy::{CatchUpPolicy, QuietHours, jitter};
+use crate::policy::{QuietHours, jitter};
 use crate::{ExecutionId, Timestamp, TraceId};
 use hold::resume;
 use overlap::Occupancy;
@@ -48,6 +55,10 @@ pub struct Live<'a> {
     pub usual: Option<Occasions>,
     /// Whether the job is one of the crowd.
     pub crowd: bool,
+    /// Whether few slots are passed over one by one, because many jobs have many of them: a [`Storm`] says so.
+    pub terse: bool,
+    /// When caught-up runs begin, if not at once: a [`Storm`] says so.
+    pub begins: Option<Timestamp>,
 }
 
 /// What a store must do, all of it or nothing; what it withdraws may let others go on, which
@@ -93,6 +104,12 @@ impl Plan {
     /// Whether the plan takes this execution back.
     fn withdraws(&self, execution: ExecutionId) -> bool {
         self.withdrawals.iter().any(|withdrawal| withdrawal.execution() == execution)
+    }
+
+    /// Whether the plan takes this execution back for good.
+    fn ends(&self, execution: ExecutionId) -> bool {
+        let mut ends = self.withdrawals.iter().filter(|it| !matches!(it, Withdrawal::Hold(_)));
+        ends.any(|withdrawal| withdrawal.execution() == execution)
     }
 
     fn record(&mut self, execution: Execution) {
@@ -198,6 +215,8 @@ struct Draft<'a> {
     occupancy: Occupancy,
     /// The trace that new executions belong to.
     trace: Option<TraceId>,
+    /// Which attempt at its slot a new execution is.
+    attempt: u32,
     plan: Plan,
 }
 
@@ -211,6 +230,7 @@ impl<'a> Draft<'a> {
             rows: 0,
             occupancy: Occupancy::of(job, live.executions),
             trace: job.spec.trace.filter(|_| job.spec.schedule.is_one_shot()),
+            attempt: 1,
             plan: Plan {
                 executions: Vec::new(),
                 withdrawals: Vec::new(),
@@ -244,41 +264,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Deals with slots older than the misfire grace, as the job's policy says.
-    fn catch_up(&mut self) {
-        // A slot exactly as old as the grace is still on time.
-        let grace = self.job.spec.misfire_grace.saturating_add(Duration::from_micros(1));
-        let cutoff = self.now.before(grace);
-        let Some(first) = self.slot_until(cutoff) else {
-            return;
-        };
-        match self.job.spec.catch_up {
-            CatchUpPolicy::Skip => self.pass_over(cutoff, &SkipReason::Missed),
-            CatchUpPolicy::RunOnce => self.run_once(first, cutoff),
-            CatchUpPolicy::RunAllCapped(_) => {
-                for _ in 0..self.job.spec.catch_up.cap() {
-                    let Some(slot) = self.slot_until(cutoff) else {
-                        return;
-                    };
-                    self.fire(slot, Trigger::CatchUp, self.now, None);
-                }
-                self.pass_over(cutoff, &SkipReason::Missed);
-            }
-        }
-    }
-
-    /// One run stands for all missed slots: the slot that is on time, else the newest missed one.
-    fn run_once(&mut self, first: Timestamp, cutoff: Timestamp) {
-        let missed = self.slots(first, cutoff);
-        let last = missed.last;
-        match self.slot_after(last).filter(|slot| *slot <= self.now) {
-            Some(slot) => self.fire(slot, Trigger::Schedule, slot, Some(missed)),
-            None => {
-                self.fire(last, Trigger::CatchUp, self.now, (first != last).then_some(missed));
-            }
-        }
-    }
-
     /// Fires what is on time, whatever was missed before it; a plan that would grow too large leaves
     /// the rest due.
     fn fire_on_time(&mut self) {
@@ -292,8 +277,9 @@ impl<'a> Draft<'a> {
 
     /// Records every slot up to `until` as skipped: one by one, then as a range.
     fn pass_over(&mut self, until: Timestamp, reason: &SkipReason) {
+        let most = if self.live.terse { Storm::FEW_ROWS } else { MAX_ROWS };
         while let Some(slot) = self.slot_until(until) {
-            if self.rows < MAX_ROWS {
+            if self.rows < most {
                 self.skip(slot, reason);
                 self.advance_past(slot);
                 continue;

@@ -30,6 +30,8 @@ pub(super) struct Occupancy {
     held: u32,
     /// Waiting for a retry.
     retries: u32,
+    /// Of the active and the held: those that a backfill asked for.
+    filled_in: u32,
 }
 
 impl Occupancy {
@@ -46,6 +48,7 @@ impl Occupancy {
     }
 
     fn add(&mut self, execution: &Execution) {
+        self.filled_in += u32::from(execution.trigger.backfill().is_some());
         if execution.is_held() {
             self.held += 1;
         } else {
@@ -58,17 +61,31 @@ impl Occupancy {
         std::mem::take(&mut self.retries) > 0
     }
 
-    /// Everything alive is on its way out; retries that wait are not alive.
+    /// Everything alive is on its way out, but for what is filled in; retries that wait are not alive.
     fn replace_all(&mut self) {
-        (self.active, self.held) = (0, 0);
+        (self.active, self.held) = (self.filled_in, 0);
+    }
+
+    /// Whether there is room for a slot to be filled in beside everything that lives or will.
+    fn has_room(&self, spec: &JobSpec) -> bool {
+        let alive = self.active + self.held + self.retries;
+        spec.overlap.capacity().is_none_or(|capacity| alive < capacity)
     }
 
     fn admit(&self, spec: &JobSpec, trigger: &Trigger) -> Admission {
         let policy = spec.overlap;
+        if trigger.backfill().is_some() {
+            // What is filled in waits for its turn outside, and takes nobody's place.
+            return if self.has_room(spec) { Admission::Free } else { Admission::Refused };
+        }
         let alive = self.active + self.held;
-        let full = policy.capacity().is_some_and(|capacity| alive >= capacity);
-        if !full {
+        let full = |alive| policy.capacity().is_some_and(|capacity| alive >= capacity);
+        if !full(alive) {
             return Admission::Free;
+        }
+        if trigger.is_scheduled() && !full(alive - self.filled_in) {
+            // Only what is filled in is in the way, which the schedule does not suffer from but for the wait.
+            return Admission::Behind;
         }
         let caught_up = *trigger == Trigger::CatchUp && policy != OverlapPolicy::Replace;
         if caught_up && self.held < spec.catch_up.cap() {
@@ -112,10 +129,11 @@ impl<'a> Draft<'a> {
         }
         let id = job.spec.id;
         let (rank, trace) = (self.rank(), self.trace);
-        let queued = Execution::queued(id, slot, trigger.clone(), run_at);
+        let queued = Execution::queued(id, slot, trigger.clone(), run_at).nth(self.attempt);
         let mut execution = Execution { rank, trace, ..queued };
         match self.occupancy.admit(&self.job.spec, &trigger) {
             Admission::Refused => return false,
+            Admission::Free if trigger.backfill().is_some() => {}
             Admission::Free => self.supersede_retries(),
             // Whoever queues up takes nobody's place, so a retry keeps its own.
             Admission::Behind => execution.state = State::Queued { held: true },
@@ -142,20 +160,27 @@ impl<'a> Draft<'a> {
         self.live.executions.iter().copied().filter(|live| live.notice().is_none())
     }
 
-    /// A retry that waits never blocks the next run: that run takes its place.
+    /// A retry that waits never blocks the next run: that run takes its place. One that is filled in waits on,
+    /// behind it.
     pub(super) fn supersede_retries(&mut self) {
         if !self.occupancy.take_waiting_retries() {
             return;
         }
         for retry in self.runs().filter(|live| live.is_waiting_retry()) {
-            self.plan.skip_waiting(retry, SkipReason::Superseded);
+            if retry.trigger.backfill().is_none() {
+                self.plan.skip_waiting(retry, SkipReason::Superseded);
+            } else if !retry.is_held() {
+                self.plan.withdrawals.push(Withdrawal::Hold(retry.id));
+            }
         }
     }
 
     /// Takes back everything alive so that the new execution can replace it.
     fn withdraw_for(&mut self, newcomer: &mut Execution) {
         let cause = CancelCause::Replaced;
-        for live in self.runs().filter(|live| !live.is_waiting_retry()) {
+        let is_replaced =
+            |live: &&Execution| !live.is_waiting_retry() && live.trigger.backfill().is_none();
+        for live in self.runs().filter(is_replaced) {
             let withdrawal = Withdrawal::Cancel(live.id, cause);
             if !self.plan.withdrawals.contains(&withdrawal) {
                 self.plan.withdrawals.push(withdrawal);
@@ -168,7 +193,12 @@ impl<'a> Draft<'a> {
             let at = self.now;
             earlier.state = State::Cancelled { run: None, cause, at };
         }
-        let held = self.runs().any(|live| live.running().is_some());
+        // What is filled in is not replaced, so the newcomer waits for that as well.
+        let stays = |live: &Execution| {
+            live.running().is_some()
+                || live.trigger.backfill().is_some() && !live.is_waiting_retry()
+        };
+        let held = self.runs().any(stays);
         newcomer.state = State::Queued { held };
         self.occupancy.replace_all();
     }

@@ -84,7 +84,7 @@ pub(super) fn watch(job: &Job, live: &Live<'_>, plan: &mut Plan, now: Timestamp)
         let due = match execution.trigger {
             Trigger::Schedule => execution.run_at,
             Trigger::CatchUp => execution.slot,
-            Trigger::Manual { .. } | Trigger::Notice(_) => continue,
+            Trigger::Manual { .. } | Trigger::Notice(_) | Trigger::Backfill { .. } => continue,
         };
         execution.overdue_at = Some(due.after(after)).filter(|at| *at > now);
     }

@@ -9,11 +9,13 @@ mod difference;
 mod emitting;
 mod firing;
 mod fixed_delay;
+mod herd;
 mod manual;
 mod overlap;
 mod pausing;
 mod previewing;
 mod quiet;
+mod storm;
 mod telling;
 
 use std::num::NonZeroU32;
@@ -23,8 +25,8 @@ use std::time::Duration;
 use super::*;
 use crate::execution::{Lease, Report, Running, State, Token};
 use crate::job::JobSpec;
-use crate::policy::OverlapPolicy;
 use crate::policy::quiet_hours::{Mode, WeekdaySet, Window};
+use crate::policy::{CatchUpPolicy, OverlapPolicy};
 use crate::schedule::{Schedule, Zone};
 use crate::{Error, JobId, PolicyId, WorkerId};
 

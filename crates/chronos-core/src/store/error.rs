@@ -1,6 +1,6 @@
 //! What keeps a store from doing what it was asked.
 
-use crate::{ExecutionId, JobId, PolicyId};
+use crate::{BackfillId, ExecutionId, JobId, PolicyId};
 
 /// The jobs that observe a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,18 @@ pub enum Error {
         /// The version that the policy has.
         current: u64,
     },
+    /// There is no such backfill.
+    #[error("no backfill with id {0}")]
+    NoSuchBackfill(BackfillId),
+    /// The job has as many unfinished backfills as it may have.
+    #[error("the job has {0} unfinished backfills already, and may have no more")]
+    TooManyBackfills(usize),
+    /// The backfill is over, so nothing can become of it.
+    #[error("the backfill is {0}, and stays so")]
+    BackfillIsOver(&'static str),
+    /// The job's schedule was changed since the backfill was thought out.
+    #[error("the schedule of job \"{0}\" was changed meanwhile; ask again")]
+    ScheduleChanged(String),
     /// The overlap policy refuses one more run.
     #[error("job \"{0}\" is already running and its overlap policy admits no further run")]
     Overlap(String),

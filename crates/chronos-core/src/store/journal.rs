@@ -53,7 +53,8 @@ impl JournalEntry {
             | Decision::PolicyCreated { .. }
             | Decision::PolicyUpdated { .. }
             | Decision::PolicyDeleted { .. }
-            | Decision::Reconciled(_) => None,
+            | Decision::Reconciled(_)
+            | Decision::Backfill { .. } => None,
         }
     }
 

@@ -16,7 +16,7 @@ use super::seat::Seat;
 use crate::run::Tick;
 
 /// How often it looks for subscriptions to take.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(20);
 /// Subscriptions that are taken in one step.
 const AT_ONCE: usize = 64;
 /// Subscriptions that one node holds at most.

@@ -3,6 +3,7 @@
 //! Each loop is a `tick` and a wait. Tests may turn the ticks by hand; [`Engine::start`] turns them
 //! until it is told to stop.
 
+mod backfiller;
 mod brake;
 mod dispatcher;
 mod finisher;
@@ -37,6 +38,7 @@ use tracing::warn;
 
 use crate::clock::Clock;
 use crate::handler::Handler;
+pub use backfiller::Backfiller;
 pub use brake::Brake;
 pub use dispatcher::Dispatcher;
 use finisher::Ended;
@@ -169,6 +171,7 @@ const BRAKED: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Bells {
     pub(crate) plan: Arc<Notify>,
+    pub(crate) backfill: Arc<Notify>,
     pub(crate) claim: Arc<Notify>,
     pub(crate) keep: Arc<Notify>,
     pub(crate) finish: Arc<Notify>,
@@ -273,7 +276,9 @@ impl Engine {
         if shared.config.roles.scheduler {
             let planner: Box<dyn Tick> = Box::new(Planner::new(starter()));
             let reaper: Box<dyn Tick> = Box::new(Reaper::new(shared.clone()));
+            let backfiller: Box<dyn Tick> = Box::new(Backfiller::new(shared.clone()));
             intake_loops.spawn(looped(planner, &bells.plan, &intake));
+            intake_loops.spawn(looped(backfiller, &bells.backfill, &intake));
             upkeep_loops.spawn(looped(reaper, &bells.reap, &upkeep));
             if let Some(keep) = shared.config.keep_messages {
                 let pruner: Box<dyn Tick> = Box::new(Pruner::new(shared.clone(), keep));
@@ -345,8 +350,8 @@ async fn join(loops: &mut JoinSet<()>) {
 }
 
 fn ring_on_wake(store: &dyn Store, bells: &Bells) {
-    let (plan, claim, keep) =
-        (Arc::downgrade(&bells.plan), Arc::downgrade(&bells.claim), Arc::downgrade(&bells.keep));
+    let (plan, backfill) = (Arc::downgrade(&bells.plan), Arc::downgrade(&bells.backfill));
+    let (claim, keep) = (Arc::downgrade(&bells.claim), Arc::downgrade(&bells.keep));
     let stop_asked = bells.stop_asked.clone();
     store.watch(Arc::new(move |wake| {
         if wake == Wake::Cancel {
@@ -356,6 +361,7 @@ fn ring_on_wake(store: &dyn Store, bells: &Bells) {
             Wake::Job => &plan,
             Wake::Execution => &claim,
             Wake::Cancel => &keep,
+            Wake::Backfill => &backfill,
             // Whoever follows messages hears of them by itself.
             Wake::Message => return,
         };

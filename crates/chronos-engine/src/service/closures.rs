@@ -84,6 +84,12 @@ impl Closures {
         self.get(name).map(|closure| closure.job)
     }
 
+    /// Whether it is one of these jobs.
+    pub(super) fn has(&self, job: JobId) -> bool {
+        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
+        jobs.values().any(|closure| closure.job == job)
+    }
+
     /// Every name, in order.
     pub(super) fn names(&self) -> Vec<Arc<str>> {
         let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);

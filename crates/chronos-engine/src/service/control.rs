@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use chronos_core::backfill::{Asked, Backfill};
 use chronos_core::plan::{Change, PreviewRun, preview};
 use chronos_core::policy::QuietHours;
 use chronos_core::policy::quiet_hours::{Mode, Window};
@@ -71,6 +72,22 @@ impl SchedulerService {
         let id = self.id(name)?;
         let amended = self.amend_job(id, change, None).await;
         amended.map(drop).map_err(|error| SchedulerError::of(name, error))
+    }
+
+    /// Has past slots of the job run after all, at a pace and beside its schedule. Gives back the backfill, whose
+    /// progress the store tells.
+    pub async fn backfill_job(
+        &self,
+        name: &str,
+        asked: &Asked,
+    ) -> Result<Backfill, SchedulerError> {
+        let id = self.id(name)?;
+        let made = async {
+            let now = self.clock.now();
+            let backfill = Backfill::new(&self.store.job(id).await?, asked, now)?;
+            self.store.create_backfill(backfill, now).await
+        };
+        made.await.map_err(|error: store::Error| SchedulerError::of(name, error))
     }
 
     /// Runs the job now, whatever its schedule and also while it is paused; its overlap policy may

@@ -33,6 +33,7 @@ pub use new_job::NewJob;
 pub use overlap_guard::{OverlapGuard, RunGuard};
 pub use registry::{JobRegistry, JobStatus};
 
+use crate::backpressure::{Backpressure, Lateness};
 use crate::clock::{Clock, SystemClock};
 use crate::events::Events;
 use crate::run::{Brake, Engine, EngineConfig, Observer};
@@ -83,6 +84,7 @@ pub struct SchedulerService {
     closures: Arc<Closures>,
     observers: Arc<Observers>,
     brake: Arc<Brake>,
+    backpressure: Arc<Backpressure>,
     #[cfg(feature = "http")]
     subscribed: Option<pushing::Subscribed>,
     shutdown_token: CancellationToken,
@@ -150,6 +152,10 @@ impl SchedulerService {
         let registry = Arc::new(JobRegistry::with_clock(clock.clone()));
         let observers = Arc::new(Observers::default());
         observers.add(Arc::new(Reporter { registry: registry.clone(), clock: clock.clone() }));
+        let backpressure = Arc::new(Backpressure::new(&store, Backpressure::PATIENCE));
+        let lateness = Arc::new(Lateness::new(clock.clone()));
+        observers.add(lateness.clone());
+        backpressure.heed(lateness);
         Ok(Self {
             default_zone: config.zone()?,
             closures: Arc::new(Closures::new(&clock, &config)),
@@ -160,6 +166,7 @@ impl SchedulerService {
             clock,
             observers,
             brake: Arc::default(),
+            backpressure,
             #[cfg(feature = "http")]
             subscribed: None,
             shutdown_token: CancellationToken::new(),
@@ -231,6 +238,12 @@ impl SchedulerService {
         &self.brake
     }
 
+    /// What its built-in jobs ask before they begin.
+    #[must_use]
+    pub fn backpressure(&self) -> &Arc<Backpressure> {
+        &self.backpressure
+    }
+
     /// A fresh id for a job that goes straight to the store.
     #[must_use]
     pub fn new_job_id(&self) -> JobId {
@@ -241,6 +254,12 @@ impl SchedulerService {
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<str>> {
         self.closures.names()
+    }
+
+    /// Whether the job was registered here.
+    #[must_use]
+    pub fn has_registered(&self, job: JobId) -> bool {
+        self.closures.has(job)
     }
 
     /// Cancelled when a shutdown begins; the parent of every run's token.

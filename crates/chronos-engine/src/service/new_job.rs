@@ -43,6 +43,7 @@ pub struct NewJob {
     quiet_hours: Option<PolicyId>,
     max_execution_time: Option<Duration>,
     misfire_grace: Option<Duration>,
+    catch_up_window: Option<Duration>,
     notify: Option<Notify>,
     target: Option<Target>,
 }
@@ -73,6 +74,7 @@ impl NewJob {
             quiet_hours: None,
             max_execution_time: None,
             misfire_grace: None,
+            catch_up_window: None,
             notify: None,
             target: None,
         }
@@ -170,6 +172,11 @@ impl NewJob {
         Self { misfire_grace: Some(grace), ..self }
     }
 
+    /// Slots that were missed longer ago than this are not caught up, whatever the policy.
+    pub fn catch_up_window(self, window: Duration) -> Self {
+        Self { catch_up_window: Some(window), ..self }
+    }
+
     /// Calls this endpoint instead of a closure; such a job is
     /// [scheduled](crate::SchedulerService::schedule), not registered.
     #[cfg(feature = "http")]
@@ -218,6 +225,7 @@ impl NewJob {
             overlap: self.overlap,
             catch_up: self.catch_up.unwrap_or(spec.catch_up),
             misfire_grace: self.misfire_grace.unwrap_or(config.misfire_grace),
+            catch_up_window: self.catch_up_window,
             priority: self.priority,
             jitter: self.jitter,
             quiet_hours: self.quiet_hours,

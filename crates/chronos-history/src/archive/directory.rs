@@ -11,12 +11,14 @@ use super::ArchiveError;
 
 /// The layout that this program writes and reads; a change to what is stored, or to what is counted, adds one.
 /// The archive of an older one is made anew, because everything in it can be.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 const LOCK: &str = "lock";
 const MARKER: &str = "history";
 const DRAFT: &str = "history.new";
 const ENGINE: &str = "engine";
+/// The search index, which looks after itself.
+const SEARCH: &str = "search";
 const FIRST_LINE: &str = "chronos history, format ";
 
 /// A directory that this process alone uses, until it is dropped.
@@ -57,6 +59,16 @@ impl Directory {
         Ok(directory)
     }
 
+    /// Takes the directory and empties it, whatever state and of whatever format the history in it is.
+    pub(super) fn anew(path: &Path) -> Result<Self, ArchiveError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(ArchiveError::io("create", path))?;
+        refuse_strangers(path)?;
+        let directory = Self { path: path.into(), _lock: lock(path)? };
+        directory.begin()?;
+        Ok(directory)
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -72,7 +84,9 @@ impl Directory {
         unless_absent(fs::remove_file(&marker)).map_err(ArchiveError::io("remove", &marker))?;
         let synced = File::open(&self.path).and_then(|directory| directory.sync_all());
         synced.map_err(ArchiveError::io("sync", &self.path))?;
-        unless_absent(fs::remove_dir_all(&engine)).map_err(ArchiveError::io("remove", &engine))?;
+        for made in [engine, self.path.join(SEARCH)] {
+            unless_absent(fs::remove_dir_all(&made)).map_err(ArchiveError::io("remove", &made))?;
+        }
         let draft = self.path.join(DRAFT);
         let write = || {
             let mut file = private().create(true).truncate(true).open(&draft)?;
@@ -130,7 +144,7 @@ fn refuse_strangers(path: &Path) -> Result<(), ArchiveError> {
     let entries = fs::read_dir(path).map_err(ArchiveError::io("read", path))?;
     for entry in entries {
         let name = entry.map_err(ArchiveError::io("read", path))?.file_name();
-        if ![LOCK, DRAFT, ENGINE].iter().any(|ours| name == *ours) {
+        if ![LOCK, MARKER, DRAFT, ENGINE, SEARCH].iter().any(|ours| name == *ours) {
             let found = name.to_string_lossy().into_owned();
             return Err(ArchiveError::Stranger { path: path.into(), found });
         }

@@ -73,6 +73,9 @@ impl ArchiveError {
 
     pub(super) fn engine(path: &Path, error: fjall::Error) -> Self {
         match error {
+            fjall::Error::Io(source) if source.kind() == io::ErrorKind::InvalidData => {
+                Self::Damaged { path: path.into(), what: source.to_string() }
+            }
             fjall::Error::Io(source) | fjall::Error::Storage(fjall::LsmError::Io(source)) => {
                 Self::Io { doing: "use the history in", path: path.into(), source }
             }

@@ -9,6 +9,8 @@ use crate::{Level, Period};
 pub(super) enum Key<'a> {
     /// How far the journal was read.
     Cursor,
+    /// The first instant of which entries are still told.
+    Floor,
     /// What people know a job by.
     Card(JobId),
     /// A period in which something is new.
@@ -17,6 +19,8 @@ pub(super) enum Key<'a> {
     Facts(Period, JobId),
     /// What the table of contents says of a period.
     Node(Shelf<'a>, Period),
+    /// A node that the search index does not have yet.
+    Fresh(Shelf<'a>, Period),
 }
 
 /// Whose table of contents it is.
@@ -33,6 +37,7 @@ const CARD: u8 = 1;
 const MARK: u8 = 2;
 const FACTS: u8 = 3;
 const NODE: u8 = 4;
+const FRESH: u8 = 5;
 
 const START: usize = size_of::<u64>();
 const JOB: usize = 16;
@@ -41,33 +46,65 @@ impl Key<'_> {
     pub(super) fn encode(&self) -> Vec<u8> {
         match self {
             Self::Cursor => vec![CURSOR],
+            Self::Floor => vec![CURSOR, 1],
             Self::Card(job) => [&[CARD], job.as_bytes().as_slice()].concat(),
             Self::Mark(period) => of_period(MARK, *period),
             Self::Facts(period, job) => {
                 [&of_period(FACTS, *period), job.as_bytes().as_slice()].concat()
             }
-            Self::Node(shelf, period) => {
-                let mut key = vec![NODE];
-                match shelf {
-                    Shelf::Everyone => key.push(0),
-                    Shelf::Owner(owner) => {
-                        key.push(1);
-                        // Led by its length, so that no owner's name can reach into another's shelf.
-                        let length = u32::try_from(owner.len()).unwrap_or(u32::MAX);
-                        key.extend(length.to_be_bytes());
-                        key.extend(owner.as_bytes());
-                    }
-                }
-                key.extend(period_bytes(*period));
-                key
-            }
+            Self::Node(shelf, period) => on_shelf(NODE, *shelf, *period),
+            Self::Fresh(shelf, period) => on_shelf(FRESH, *shelf, *period),
         }
     }
+}
+
+fn on_shelf(table: u8, shelf: Shelf<'_>, period: Period) -> Vec<u8> {
+    let mut key = vec![table];
+    match shelf {
+        Shelf::Everyone => key.push(0),
+        Shelf::Owner(owner) => {
+            key.push(1);
+            // Led by its length, so that no owner's name can reach into another's shelf.
+            let length = u32::try_from(owner.len()).unwrap_or(u32::MAX);
+            key.extend(length.to_be_bytes());
+            key.extend(owner.as_bytes());
+        }
+    }
+    key.extend(period_bytes(period));
+    key
+}
+
+/// The shelf that the node under this key is on.
+pub(super) fn shelf_in(key: &[u8]) -> Option<Shelf<'_>> {
+    let (kind, rest) = key.get(1..)?.split_first()?;
+    if *kind == 0 {
+        return Some(Shelf::Everyone);
+    }
+    let (length, rest) = rest.split_first_chunk()?;
+    let owner = rest.get(..usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
+    std::str::from_utf8(owner).ok().map(Shelf::Owner)
+}
+
+/// What every key of a node begins with.
+pub(super) fn all_nodes() -> [u8; 1] {
+    [NODE]
+}
+
+/// What every key of a fresh node begins with.
+pub(super) fn all_fresh() -> [u8; 1] {
+    [FRESH]
 }
 
 /// What every key of a period's facts begins with.
 pub(super) fn facts_of(period: Period) -> Vec<u8> {
     of_period(FACTS, period)
+}
+
+/// What every key of a level's nodes on a shelf begins with.
+pub(super) fn nodes_of(shelf: Shelf<'_>, level: Level) -> Vec<u8> {
+    let mut key = Key::Node(shelf, Period::containing(level, Timestamp::EPOCH)).encode();
+    key.truncate(key.len() - START);
+    key
 }
 
 /// The job whose facts are under this key.
@@ -83,7 +120,16 @@ pub(super) fn marks_of(level: Level) -> Vec<u8> {
 
 /// The period that is marked by this key.
 pub(super) fn marked_in(level: Level, key: &[u8]) -> Option<Period> {
-    let start = <[u8; START]>::try_from(key.get(2..)?).ok()?;
+    period_at(level, key.get(2..)?)
+}
+
+/// The period whose node of this level is under this key.
+pub(super) fn told_in(level: Level, key: &[u8]) -> Option<Period> {
+    period_at(level, key.get(key.len().checked_sub(START)?..)?)
+}
+
+fn period_at(level: Level, start: &[u8]) -> Option<Period> {
+    let start = <[u8; START]>::try_from(start).ok()?;
     let micros = (u64::from_be_bytes(start) ^ BIAS).cast_signed();
     let start = Timestamp::from_micros(micros);
     let period = Period::containing(level, start);
@@ -144,5 +190,8 @@ mod tests {
             assert_ne!(node(one), node(other));
         }
         assert_ne!(node(""), Key::Node(Shelf::Everyone, day).encode());
+        for shelf in [Shelf::Everyone, Shelf::Owner(""), Shelf::Owner("ann")] {
+            assert_eq!(shelf_in(&Key::Node(shelf, day).encode()), Some(shelf));
+        }
     }
 }

@@ -6,12 +6,16 @@
 
 mod directory;
 mod error;
+mod fresh;
 mod key;
 mod project;
+mod prune;
 mod read;
 mod record;
 mod roll;
 
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +25,7 @@ use serde::de::DeserializeOwned;
 
 use directory::{Directory, patiently};
 pub use error::ArchiveError;
+pub(crate) use fresh::Fresh;
 use key::Key;
 pub use key::Shelf;
 pub use project::Cursor;
@@ -31,6 +36,9 @@ const CACHE: u64 = 16 << 20;
 const JOURNAL: u64 = 64 << 20;
 /// The engine's first worker takes a whole core while it waits for others, so there are more than are busy.
 const WORKERS: usize = 4;
+
+/// What is said of files that the engine stumbles over.
+const UNREADABLE: &str = "the engine cannot make sense of its files";
 
 /// What a verb of the archive gives back.
 pub(crate) type Result<T> = std::result::Result<T, ArchiveError>;
@@ -58,11 +66,9 @@ impl Archive {
         Self::over(Directory::open(path)?)
     }
 
-    /// Empties the archive in a directory, and opens it.
+    /// Empties the archive in a directory, whatever state it is in, and opens it.
     pub fn anew(path: &Path) -> Result<Self> {
-        let directory = Directory::open(path)?;
-        directory.begin()?;
-        Self::over(directory)
+        Self::over(Directory::anew(path)?)
     }
 
     fn over(directory: Directory) -> Result<Self> {
@@ -76,7 +82,13 @@ impl Archive {
                 .worker_threads(WORKERS)
                 .open()
         };
-        let db = patiently(open, |error| matches!(error, fjall::Error::Locked));
+        // The engine trusts its own files more than a disk deserves, and panics at some damage.
+        let opened = panic::catch_unwind(AssertUnwindSafe(|| {
+            patiently(open, |error| matches!(error, fjall::Error::Locked))
+        }));
+        let db = opened.unwrap_or_else(|_| {
+            Err(fjall::Error::Io(io::Error::new(io::ErrorKind::InvalidData, UNREADABLE)))
+        });
         let db = db.map_err(failed)?;
         let keyspace = db.keyspace(KEYSPACE, KeyspaceCreateOptions::default).map_err(failed)?;
         let (writing, rolling) = (Mutex::default(), tokio::sync::Mutex::default());

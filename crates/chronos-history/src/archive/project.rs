@@ -37,7 +37,11 @@ impl Archive {
             return Ok(());
         }
         let mut hours: BTreeMap<(Period, JobId), Vec<&Entry>> = BTreeMap::new();
+        let floor = self.floor()?;
         for entry in entries {
+            if floor.is_some_and(|floor| entry.at < floor) {
+                continue;
+            }
             let hour = Period::containing(Level::Hour, entry.at);
             hours.entry((hour, entry.job)).or_default().push(entry);
         }

@@ -38,32 +38,34 @@ struct Source {
 }
 
 impl Archive {
-    /// Whether a period's node says all that these children have to say, and is in this phase.
+    /// Whether a period's node says all that these children have to say, the newest of which has this version, and
+    /// is in this phase.
     pub(crate) fn is_current(
         &self,
-        (period, mark): (Period, u64),
+        (period, newest): (Period, u64),
         phase: Phase,
         children: &[Period],
     ) -> Result<bool> {
         let node = self.node(Shelf::Everyone, period)?;
         Ok(node.is_some_and(|node| {
-            node.version >= mark && node.phase == phase && node.children == children
+            node.version >= newest && node.phase == phase && node.children == children
         }))
     }
 
-    /// Those of a period's children of which something is known.
+    /// Those of a period's children of which something is known, and the newest version among them.
     pub(crate) fn known_children(
         &self,
         period: Period,
         is_ready: impl Fn(Period) -> bool,
-    ) -> Result<Vec<Period>> {
-        let mut known = Vec::new();
+    ) -> Result<(Vec<Period>, u64)> {
+        let (mut known, mut newest) = (Vec::new(), 0);
         for child in period.children().filter(|child| is_ready(*child)) {
-            if self.node(Shelf::Everyone, child)?.is_some() {
+            if let Some(node) = self.node(Shelf::Everyone, child)? {
                 known.push(child);
+                newest = node.version.max(newest);
             }
         }
-        Ok(known)
+        Ok((known, newest))
     }
 
     /// Puts the facts of a period together from its children's, and digests them for every shelf; an hour has
@@ -125,6 +127,7 @@ impl Archive {
         for (owner, node) in nodes {
             let shelf = owner.as_deref().map_or(Shelf::Everyone, Shelf::Owner);
             batch.put(Key::Node(shelf, period), node)?;
+            batch.freshen(shelf, period, Some(node))?;
         }
         let newest = nodes.iter().map(|(_, node)| node.version).max();
         if let (Some(parent), Some(newest)) = (period.parent(), newest) {

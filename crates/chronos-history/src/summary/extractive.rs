@@ -5,10 +5,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chronos_core::ExecutionId;
 
-use super::words::{count, duration, moment, number, times};
+use super::words::{count, duration, number, times};
 use super::{Summarizer, Unsaid};
 use crate::digest::{Digest, JobDigest};
 use crate::facts::{Failures, Spell};
+use crate::moment::drafted as moment;
 use crate::node::{Bullet, Node, Summary};
 use crate::{Level, Period};
 
@@ -53,8 +54,8 @@ pub(super) fn notes(period: Period, digest: &Digest, children: &[Node]) -> Summa
     Summary { bullets, keywords: keywords(digest) }
 }
 
-fn note(text: String, evidence: Vec<ExecutionId>) -> Bullet {
-    Bullet { text: text.into(), evidence }
+fn note(text: &str, evidence: Vec<ExecutionId>) -> Bullet {
+    Bullet::drafted(text, evidence)
 }
 
 /// "1,204 runs of 37 jobs: 1,180 succeeded, 24 failed".
@@ -62,7 +63,7 @@ fn overall(digest: &Digest) -> Bullet {
     let endings = &digest.figures.endings;
     let jobs = count(digest.jobs, "job");
     if endings.total() == 0 {
-        return note(format!("no run of {jobs} came to its end"), Vec::new());
+        return note(&format!("no run of {jobs} came to its end"), Vec::new());
     }
     let parts = [
         (endings.success, "succeeded"),
@@ -75,7 +76,7 @@ fn overall(digest: &Digest) -> Bullet {
     let parts: Vec<String> =
         parts.map(|(count, what)| format!("{} {what}", number(count))).collect();
     let runs = count(endings.total(), "run");
-    note(format!("{runs} of {jobs}: {}", parts.join(", ")), Vec::new())
+    note(&format!("{runs} of {jobs}: {}", parts.join(", ")), Vec::new())
 }
 
 /// "invoice-sync failed 14 times between 02:10 and 02:55, all 503 from billing.internal; recovered 03:00".
@@ -89,7 +90,7 @@ fn failing(level: Level, job: &JobDigest) -> Option<Bullet> {
     let mut evidence = vec![failures.first.execution, failures.last.execution];
     evidence.extend(seen);
     let text = format!("{} failed {} {when}{why}; {then}", job.card.name, times(often));
-    Some(note(text, each_once(evidence)))
+    Some(note(&text, each_once(evidence)))
 }
 
 fn when(level: Level, failures: &Failures, spells: usize) -> String {
@@ -140,7 +141,7 @@ fn others_failing(digest: &Digest) -> Option<Bullet> {
     let told: u64 = told.map(|job| job.facts.figures.endings.failures()).sum();
     let rest = digest.figures.endings.failures().saturating_sub(told);
     (rest > 0)
-        .then(|| note(format!("{} of other jobs", count(rest, "further failure")), Vec::new()))
+        .then(|| note(&format!("{} of other jobs", count(rest, "further failure")), Vec::new()))
 }
 
 /// "Tuesday, 10 November 2026 was worst: 120 of the 200 failures".
@@ -160,7 +161,7 @@ fn worst_child(children: &[Node]) -> Option<Bullet> {
     } else {
         format!("{} of {} failures fell into {title}", number(most), number(all))
     };
-    Some(note(text, evidence.copied().collect()))
+    Some(note(&text, evidence.copied().collect()))
 }
 
 /// "31 slots were passed over: 20 overlap, 11 quiet hours; most of backup (20)".
@@ -181,7 +182,7 @@ fn passed_over(digest: &Digest) -> Option<Bullet> {
     let were = if slots == 1 { "was" } else { "were" };
     let (slots, reasons) = (count(slots, "slot"), reasons.join(", "));
     let text = format!("{slots} {were} passed over: {reasons}{}", most.unwrap_or_default());
-    Some(note(text, Vec::new()))
+    Some(note(&text, Vec::new()))
 }
 
 /// "the longest run was report-build's, 12 min 4 s; its p95 is 3 min".
@@ -196,7 +197,7 @@ fn longest(digest: &Digest) -> Option<Bullet> {
     };
     let (name, took) = (&job.card.name, duration(slowest.took()));
     let text = format!("the longest run was one of {name}, {took}{its_p95}");
-    Some(note(text, vec![slowest.execution()]))
+    Some(note(&text, vec![slowest.execution()]))
 }
 
 /// "runs began up to 42 s late, one in a hundred by more than 6.1 s".
@@ -205,7 +206,7 @@ fn late(digest: &Digest) -> Option<Bullet> {
     let (most, p99) = (lags.max()?, lags.quantile(0.99)?);
     (most >= LATE).then(|| {
         let text = format!("runs began up to {} late; p99 {}", duration(most), duration(p99));
-        note(text, Vec::new())
+        note(&text, Vec::new())
     })
 }
 

@@ -2,10 +2,6 @@
 
 use std::time::Duration;
 
-use chronos_core::Timestamp;
-
-use crate::Level;
-
 /// A number, in groups of three.
 pub(super) fn number(number: u64) -> String {
     let digits = number.to_string();
@@ -32,16 +28,6 @@ pub(super) fn times(count: u64) -> String {
         2 => "twice".into(),
         count => format!("{} times", number(count)),
     }
-}
-
-/// An instant as one says it within a period of this level.
-pub(super) fn moment(level: Level, at: Timestamp) -> String {
-    let format = match level {
-        Level::Hour | Level::Day => "%H:%M",
-        Level::Week => "%a %H:%M",
-        Level::Month | Level::Year => "%-d %b %H:%M",
-    };
-    at.to_datetime().format(format).to_string()
 }
 
 /// How long something took, in the two largest units that tell.

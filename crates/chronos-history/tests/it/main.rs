@@ -9,6 +9,8 @@ mod facts;
 mod laws;
 mod notes;
 mod projecting;
+mod search;
 mod sketch;
 mod spelling;
+mod stores;
 mod world;

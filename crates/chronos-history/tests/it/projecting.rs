@@ -22,11 +22,11 @@ fn after(seconds: u64) -> Timestamp {
     at("2026-11-15T02:00:00Z").after(Duration::from_secs(seconds))
 }
 
-fn memory() -> Arc<dyn Store> {
+pub(crate) fn memory() -> Arc<dyn Store> {
     Arc::new(EmbeddedStore::memory(Retention::default()).unwrap())
 }
 
-async fn postgres() -> Arc<dyn Store> {
+pub(crate) async fn postgres() -> Arc<dyn Store> {
     let cluster = Cluster::shared();
     let url = cluster.url("postgres");
     let (schema, poll) = (cluster.fresh_name(), Duration::from_hours(1));

@@ -60,6 +60,12 @@ enum Command {
     Audit(client::Audit),
     /// Say what happened to a job at a time, or will, and why
     Explain(client::Explain),
+    /// Have past slots of a job run after all, and follow that to its end
+    Backfill(client::Backfill),
+    /// See and steer backfills: list, show, follow, pause, resume, cancel
+    Backfills(client::Backfills),
+    /// Show what happened by the hour, the day, the week, the month or the year
+    History(client::History),
     /// Have what message jobs say sent to a URL: list, create, show, edit, pause, resume, delete
     Subscriptions(client::Subscriptions),
     /// List what failed for good, and try it again
@@ -139,6 +145,9 @@ where
         Command::Events(args) => client::events(args, out),
         Command::Audit(args) => client::audit(args, out),
         Command::Explain(args) => client::explain(args, out),
+        Command::Backfill(args) => client::backfill(args, out),
+        Command::Backfills(args) => client::backfills(args, now, out),
+        Command::History(args) => client::history(args, now, out),
         Command::Subscriptions(args) => client::subscriptions(args, now, out),
         Command::DeadLetters(args) => client::dead_letters(args, out),
         Command::Login(args) => client::login(&args, out),

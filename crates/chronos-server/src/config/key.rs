@@ -72,9 +72,6 @@ keys! {
     "database_poll_only" "CHRONOS_DATABASE_POLL_ONLY" "database-poll-only" "BOOL" Switch:
         "Whether a pooler in transaction mode, such as PgBouncer, stands before the database",
         "true or false";
-    "history_days" "CHRONOS_HISTORY_DAYS" "history-days" "DAYS" Number:
-        "Days for which message events are kept, and in a database finished executions and decisions",
-        "a whole number from 1 to 36500";
     "node" "CHRONOS_NODE" "node" "NAME" Text:
         "What this node is called where several share a database [default: the host's name]",
         "a name of 1 to 100 letters, digits, dots, dashes and underscores";
@@ -183,6 +180,69 @@ keys! {
     "log_format" "CHRONOS_LOG_FORMAT" "log-format" "FORMAT" Text:
         "How log lines look: auto, pretty or json; auto is pretty on a terminal",
         "auto, pretty or json";
+    "history" "CHRONOS_HISTORY" "history" "BOOL" Switch:
+        "Whether this node keeps a history, in its data directory: true or false",
+        "true or false";
+    "rollup_day_cron" "CHRONOS_ROLLUP_DAY_CRON" "rollup-day-cron" "EXPR" Text:
+        "When hours of the history are rolled up into days",
+        "a cron expression such as \"0 0 1 * * *\"";
+    "rollup_week_cron" "CHRONOS_ROLLUP_WEEK_CRON" "rollup-week-cron" "EXPR" Text:
+        "When days of the history are rolled up into weeks",
+        "a cron expression such as \"0 0 2 * * 0\"";
+    "rollup_month_cron" "CHRONOS_ROLLUP_MONTH_CRON" "rollup-month-cron" "EXPR" Text:
+        "When weeks of the history are rolled up into months",
+        "a cron expression such as \"0 0 3 1 * *\"";
+    "rollup_timezone" "CHRONOS_ROLLUP_TIMEZONE" "rollup-timezone" "ZONE" Text:
+        "The time zone whose clocks the three expressions are read by",
+        "an IANA name such as Europe/Berlin";
+    "rollup_jitter_secs" "CHRONOS_ROLLUP_JITTER_SECS" "rollup-jitter-secs" "SECONDS" Number:
+        "The window over which the start of each rollup is spread",
+        "whole seconds from 0 to 31536000";
+    "index_commit_cron" "CHRONOS_INDEX_COMMIT_CRON" "index-commit-cron" "EXPR" Text:
+        "When what was indexed for the search becomes durable",
+        "a cron expression such as \"0 */5 * * * *\"";
+    "index_commit_timezone" "CHRONOS_INDEX_COMMIT_TIMEZONE" "index-commit-timezone" "ZONE" Text:
+        "The time zone whose clocks --index-commit-cron is read by",
+        "an IANA name such as Europe/Berlin";
+    "index_commit_jitter_secs" "CHRONOS_INDEX_COMMIT_JITTER_SECS" "index-commit-jitter-secs" "SECONDS" Number:
+        "The window over which the start of an index commit is spread",
+        "whole seconds from 0 to 31536000";
+    "history_days" "CHRONOS_HISTORY_DAYS" "history-days" "DAYS" Number:
+        "Days for which finished executions, decisions and message events are kept",
+        "a whole number from 1 to 36500";
+    "execution_days" "CHRONOS_EXECUTION_DAYS" "execution-days" "DAYS" Number:
+        "Days for which finished executions are kept [default: history_days]",
+        "a whole number from 1 to 36500";
+    "audit_days" "CHRONOS_AUDIT_DAYS" "audit-days" "DAYS" Number:
+        "Days for which decisions are kept [default: history_days]",
+        "a whole number from 1 to 36500";
+    "message_days" "CHRONOS_MESSAGE_DAYS" "message-days" "DAYS" Number:
+        "Days for which message events are kept [default: history_days]",
+        "a whole number from 1 to 36500";
+    "toc_hour_days" "CHRONOS_TOC_HOUR_DAYS" "toc-hour-days" "DAYS" Number:
+        "Days for which hours of the history are kept; 0 for ever",
+        "a whole number from 0 to 36500";
+    "toc_day_days" "CHRONOS_TOC_DAY_DAYS" "toc-day-days" "DAYS" Number:
+        "Days for which days of the history are kept; 0 for ever",
+        "a whole number from 0 to 36500";
+    "toc_week_days" "CHRONOS_TOC_WEEK_DAYS" "toc-week-days" "DAYS" Number:
+        "Days for which weeks of the history are kept; 0 for ever",
+        "a whole number from 0 to 36500";
+    "toc_month_days" "CHRONOS_TOC_MONTH_DAYS" "toc-month-days" "DAYS" Number:
+        "Days for which months of the history are kept; 0 for ever",
+        "a whole number from 0 to 36500";
+    "toc_year_days" "CHRONOS_TOC_YEAR_DAYS" "toc-year-days" "DAYS" Number:
+        "Days for which years of the history are kept; 0 for ever",
+        "a whole number from 0 to 36500";
+    "prune_cron" "CHRONOS_PRUNE_CRON" "prune-cron" "EXPR" Text:
+        "When what is no longer to be kept is forgotten",
+        "a cron expression such as \"0 30 4 * * *\"";
+    "prune_timezone" "CHRONOS_PRUNE_TIMEZONE" "prune-timezone" "ZONE" Text:
+        "The time zone whose clocks --prune-cron is read by",
+        "an IANA name such as Europe/Berlin";
+    "prune_jitter_secs" "CHRONOS_PRUNE_JITTER_SECS" "prune-jitter-secs" "SECONDS" Number:
+        "The window over which the start of pruning is spread",
+        "whole seconds from 0 to 31536000";
     "compaction_cron" "CHRONOS_COMPACTION_CRON" "compaction-cron" "EXPR" Text:
         "When the store gives back the space of deleted records",
         "a cron expression such as \"0 0 4 * * 0\"";

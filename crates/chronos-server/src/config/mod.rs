@@ -2,29 +2,28 @@
 
 mod database;
 mod defaults;
+mod flag;
+mod history;
 mod key;
 mod layers;
 mod notify;
 mod quotas;
 mod roles;
+mod serve;
 mod targets;
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use chronos_core::http::Reach;
 use chronos_core::notice::Occasions;
 use chronos_core::schedule::{Cron, Zone};
 use chronos_engine::{CompactionJobConfig, SchedulerConfig};
-use chronos_store::{Engine, PostgresConfig, StoreUrl};
-use serde::de::{self, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use chronos_history::{IndexCommitJobConfig, PruneJobConfig, RollupJobConfig};
+use chronos_store::{Engine, StoreUrl};
+use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
-use crate::auth::{Attempts, AuthConfig};
 use crate::daemon::ServeConfig;
 use crate::quotas::Quotas;
 
@@ -41,6 +40,7 @@ const MOST_CALLS: usize = 1_000_000;
 /// How `chronos serve` works: every key of `chronos.toml`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key that is on or off")]
 pub struct Config {
     /// Where gRPC, health and metrics are served.
     pub listen: SocketAddr,
@@ -54,8 +54,6 @@ pub struct Config {
     pub database_pool: u32,
     /// Whether a pooler in transaction mode stands before it.
     pub database_poll_only: bool,
-    /// Days for which message events are kept, and in a database finished executions and decisions.
-    pub history_days: u32,
     /// What this node is called.
     pub node: String,
     /// What this node does.
@@ -79,7 +77,7 @@ pub struct Config {
     /// Past executions kept of each job.
     pub history_per_job: NonZeroU32,
     /// Whether anyone may sign up once there is a user.
-    #[serde(deserialize_with = "flag")]
+    #[serde(deserialize_with = "flag::read")]
     pub open_signup: bool,
     /// The file with the key that signs tokens; one in the data directory if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +128,52 @@ pub struct Config {
     pub log: String,
     /// How log lines look.
     pub log_format: LogFormat,
+    /// Whether this node keeps a history.
+    #[serde(deserialize_with = "flag::read")]
+    pub history: bool,
+    /// When hours of the history are rolled up into days.
+    pub rollup_day_cron: String,
+    /// When days are rolled up into weeks.
+    pub rollup_week_cron: String,
+    /// When weeks are rolled up into months.
+    pub rollup_month_cron: String,
+    /// The zone whose clocks those expressions are read by.
+    pub rollup_timezone: Zone,
+    /// The window over which each of their starts is spread.
+    pub rollup_jitter_secs: u64,
+    /// When what was indexed for the search becomes durable.
+    pub index_commit_cron: String,
+    /// The zone whose clocks that expression is read by.
+    pub index_commit_timezone: Zone,
+    /// The window over which its start is spread.
+    pub index_commit_jitter_secs: u64,
+    /// Days for which executions, decisions and message events are kept, where they do not say.
+    pub history_days: u32,
+    /// Days for which finished executions are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution_days: Option<u32>,
+    /// Days for which decisions are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_days: Option<u32>,
+    /// Days for which message events are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_days: Option<u32>,
+    /// Days for which hours of the history are kept; 0 for ever.
+    pub toc_hour_days: u32,
+    /// The same for its days.
+    pub toc_day_days: u32,
+    /// The same for its weeks.
+    pub toc_week_days: u32,
+    /// The same for its months.
+    pub toc_month_days: u32,
+    /// The same for its years.
+    pub toc_year_days: u32,
+    /// When what is no longer to be kept is forgotten.
+    pub prune_cron: String,
+    /// The zone whose clocks that expression is read by.
+    pub prune_timezone: Zone,
+    /// The window over which its start is spread.
+    pub prune_jitter_secs: u64,
     /// When the store gives back the space of deleted records.
     pub compaction_cron: String,
     /// The zone whose clocks that expression is read by.
@@ -180,6 +224,8 @@ impl Config {
     pub fn new(data_dir: PathBuf) -> Self {
         let scheduler = SchedulerConfig::default();
         let (compaction, quotas) = (CompactionJobConfig::default(), Quotas::default());
+        let (rollup, index) = (RollupJobConfig::default(), IndexCommitJobConfig::default());
+        let prune = PruneJobConfig::default();
         Self {
             listen: ServeConfig::LISTEN,
             data_dir,
@@ -187,7 +233,6 @@ impl Config {
             database_url: None,
             database_pool: 10,
             database_poll_only: false,
-            history_days: 90,
             node: node(),
             roles: NodeRoles::ALL,
             lease_secs: scheduler.lease.as_secs(),
@@ -223,75 +268,30 @@ impl Config {
             notify_signing_secret_file: None,
             log: "info".into(),
             log_format: LogFormat::Auto,
+            history: true,
+            rollup_day_cron: rollup.day_cron,
+            rollup_week_cron: rollup.week_cron,
+            rollup_month_cron: rollup.month_cron,
+            rollup_timezone: Zone::UTC,
+            rollup_jitter_secs: rollup.jitter_secs,
+            index_commit_cron: index.cron,
+            index_commit_timezone: Zone::UTC,
+            index_commit_jitter_secs: index.jitter_secs,
+            history_days: 90,
+            execution_days: None,
+            audit_days: None,
+            message_days: None,
+            toc_hour_days: 90,
+            toc_day_days: 1_100,
+            toc_week_days: 0,
+            toc_month_days: 0,
+            toc_year_days: 0,
+            prune_cron: prune.cron,
+            prune_timezone: Zone::UTC,
+            prune_jitter_secs: prune.jitter_secs,
             compaction_cron: compaction.cron,
             compaction_timezone: Zone::UTC,
             compaction_jitter_secs: compaction.jitter_secs,
-        }
-    }
-
-    /// What the daemon is made from.
-    #[must_use]
-    pub fn serve(&self) -> ServeConfig {
-        let mut serve = ServeConfig::new(&self.data_dir);
-        serve.listen = self.listen;
-        serve.store = self.store.url(&self.data_dir);
-        serve.scheduler = SchedulerConfig {
-            default_timezone: self.default_timezone.name().into(),
-            shutdown_timeout_secs: self.shutdown_timeout_secs,
-            max_concurrent_runs: self.max_concurrent_runs,
-            misfire_grace: Duration::from_secs(self.misfire_grace_secs),
-            history_per_job: self.history_per_job,
-            roles: self.roles.into(),
-            node: Some(self.node.clone()),
-            lease: Duration::from_secs(self.lease_secs),
-            heartbeat: Duration::from_secs(self.heartbeat_secs),
-            reach: self.reach(),
-            max_calls_per_host: self.max_calls_per_host,
-            max_calls_per_owner: self.max_calls_per_owner,
-            // What was refused was refused before.
-            notify: self.notify().ok().flatten(),
-            keep_messages: Some(Duration::from_hours(24) * self.history_days),
-        };
-        serve.secret_key_file.clone_from(&self.secret_key_file);
-        serve.old_secret_key_files.clone_from(&self.old_secret_key_files);
-        serve.notify_signing_secret_file.clone_from(&self.notify_signing_secret_file);
-        serve.database = self.database();
-        serve.max_clock_skew = Duration::from_secs(self.max_clock_skew_secs);
-        serve.auth = AuthConfig {
-            open_signup: self.open_signup,
-            key_file: self.auth_key_file.clone(),
-            quotas: self.quotas(),
-            attempts: Attempts::default(),
-        };
-        serve
-    }
-
-    /// The database of the cluster, if this is one.
-    #[must_use]
-    pub fn database(&self) -> Option<PostgresConfig> {
-        let url = self.database_url.as_ref()?;
-        Some(PostgresConfig {
-            connections: self.database_pool,
-            // A node that gets no answer must know while its leases still hold.
-            statement_timeout: Duration::from_secs((self.lease_secs / 3).clamp(1, 10)),
-            pooler: self.database_poll_only,
-            keep_history: Some(Duration::from_hours(24) * self.history_days),
-            ..PostgresConfig::new(url.secret())
-        })
-    }
-
-    fn reach(&self) -> Reach {
-        let reach = Reach::public(self.allow_targets.iter().map(|allowed| allowed.0.clone()));
-        reach.without(self.deny_targets.iter().map(|denied| denied.0.clone()))
-    }
-
-    /// When the store is compacted.
-    #[must_use]
-    pub fn compaction(&self) -> CompactionJobConfig {
-        CompactionJobConfig {
-            cron: self.compaction_cron.clone(),
-            timezone: self.compaction_timezone.name().into(),
-            jitter_secs: self.compaction_jitter_secs,
         }
     }
 
@@ -318,9 +318,7 @@ impl Config {
         if !(1..=1_000).contains(&self.database_pool) {
             return Err(("database_pool", None));
         }
-        if !(1..=36_500).contains(&self.history_days) {
-            return Err(("history_days", None));
-        }
+        self.check_history()?;
         let fits = |letter: char| letter.is_ascii_alphanumeric() || ".-_".contains(letter);
         if !(1..=100).contains(&self.node.len()) || !self.node.chars().all(fits) {
             return Err(("node", None));
@@ -345,6 +343,9 @@ impl Config {
             ("shutdown_timeout_secs", self.shutdown_timeout_secs),
             ("misfire_grace_secs", self.misfire_grace_secs),
             ("compaction_jitter_secs", self.compaction_jitter_secs),
+            ("rollup_jitter_secs", self.rollup_jitter_secs),
+            ("index_commit_jitter_secs", self.index_commit_jitter_secs),
+            ("prune_jitter_secs", self.prune_jitter_secs),
         ] {
             if seconds > key::MOST_SECONDS {
                 return Err((key, None));
@@ -356,27 +357,4 @@ impl Config {
             .map_err(|error| ("compaction_cron", Some(error.to_string())))?;
         Ok(())
     }
-}
-
-/// Whether something is so; variables and flags say it in letters.
-fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    struct Flag;
-
-    impl Visitor<'_> for Flag {
-        type Value = bool;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("true or false")
-        }
-
-        fn visit_bool<E: de::Error>(self, flag: bool) -> Result<bool, E> {
-            Ok(flag)
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<bool, E> {
-            text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-        }
-    }
-
-    deserializer.deserialize_any(Flag)
 }

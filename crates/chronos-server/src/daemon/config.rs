@@ -11,6 +11,7 @@ use chronos_store::{PostgresConfig, StoreUrl};
 
 use super::Error;
 use crate::auth::AuthConfig;
+use crate::history::HistoryConfig;
 
 /// How a daemon serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct ServeConfig {
     /// How its scheduler works; unless told otherwise, its jobs call public addresses alone. One that does
     /// not answer requests still tells how it is.
     pub scheduler: SchedulerConfig,
+    /// What it does about the history.
+    pub history: HistoryConfig,
     /// What it accepts of those who connect.
     pub limits: Limits,
     /// How it knows who asks.
@@ -66,6 +69,7 @@ impl ServeConfig {
                 reach: Reach::public([]),
                 ..SchedulerConfig::default()
             },
+            history: HistoryConfig::default(),
             limits: Limits::default(),
             auth: AuthConfig::default(),
         }
@@ -120,9 +124,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 1_024,
+            connections: 4_096,
             requests_per_connection: 128,
-            watchers: 512,
+            watchers: 2_048,
             watchers_per_account: 64,
             header_bytes: 16 * 1024,
             body_bytes: 4 * 1024 * 1024,

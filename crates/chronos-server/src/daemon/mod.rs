@@ -3,6 +3,7 @@
 mod config;
 mod gate;
 mod guard;
+mod history;
 mod listener;
 mod notify;
 mod own;
@@ -25,6 +26,7 @@ pub use config::{Limits, ServeConfig};
 use crate::auth::Auth;
 pub(crate) use gate::{Gate, Phase};
 pub(crate) use guard::refuse_with;
+use history::Keeping;
 use listener::Server;
 use probes::Probes;
 use routes::Behind;
@@ -85,6 +87,7 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Daemon {
     service: Arc<SchedulerService>,
+    keeping: Keeping,
     gate: Arc<Gate>,
     probes: Probes,
     server: Server,
@@ -122,10 +125,11 @@ impl Daemon {
         });
         let timekeeper = opened.timekeeper(service.brake(), &config).await?;
         let private = config.private_dir().map(ToOwned::to_owned);
-        let ServeConfig { limits, auth, .. } = config;
         let metrics = Arc::new(Metrics::new());
         service.observe(metrics.clone());
         register(&service).await?;
+        let mut keeping = Keeping::prepare(&config, &opened, &service).await?;
+        let ServeConfig { limits, auth, .. } = config;
         let (accounts, clock) = (opened.accounts.clone(), opened.clock.clone());
         let auth = Auth::open(&auth, accounts, clock, private.as_deref(), address)?;
         let auth = Arc::new(auth);
@@ -138,6 +142,8 @@ impl Daemon {
             own: opened.own.as_ref(),
             metrics: &metrics,
             auth: &auth,
+            history: &keeping.history,
+            local: keeping.local.as_ref(),
             gate: &gate,
             probes: &probes,
             closing: &closing,
@@ -150,6 +156,7 @@ impl Daemon {
         };
         service.reconcile(opened.lost).await;
         service.start().await?;
+        keeping.start(&service, closing.clone()).await?;
         if let Some(timekeeper) = timekeeper {
             metrics.watch_clock(timekeeper.skew());
             tokio::spawn(timekeeper.run(closing.clone()));
@@ -165,7 +172,7 @@ impl Daemon {
         gate.open();
         probes.update().await;
         probes.keep_up(closing.clone());
-        let daemon = Self { service, gate, probes, server, closing, limits };
+        let daemon = Self { service, keeping, gate, probes, server, closing, limits };
         info!(address = %daemon.address(), "Listening");
         Ok(daemon)
     }
@@ -192,6 +199,7 @@ impl Daemon {
         if tokio::time::timeout(self.limits.close_timeout, self.gate.drained()).await.is_err() {
             warn!("Requests did not end in time");
         }
+        let stopped_local = self.keeping.stop().await;
         let stopped = self.service.shutdown().await;
         let flushed = self.service.store().flush().await;
         match &flushed {
@@ -202,7 +210,9 @@ impl Daemon {
         self.probes.close().await;
         let cut = self.server.close(self.limits.close_timeout).await;
         info!(cut, "Connections closed");
+        self.keeping.closed(self.limits.close_timeout).await;
         // Whatever went wrong, everyone was let go first.
+        stopped_local?;
         stopped?;
         flushed.map_err(Error::Store)
     }

@@ -22,10 +22,12 @@ use super::probes::{self, Probes};
 use super::{Error, Limits};
 use crate::auth::{Auth, authorise};
 use crate::dashboard;
-use crate::grpc::{Changes, Scheduler};
+use crate::grpc::{Changes, HistoryService, Scheduler};
+use crate::history::History;
 use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::proto::DESCRIPTORS;
+use crate::proto::history_server::HistoryServer;
 use crate::proto::scheduler_server::SchedulerServer;
 use crate::rest::{self, Api};
 
@@ -36,6 +38,9 @@ pub(super) struct Behind<'a> {
     pub(super) own: Option<&'a Arc<EmbeddedStore>>,
     pub(super) metrics: &'a Arc<Metrics>,
     pub(super) auth: &'a Arc<Auth>,
+    pub(super) history: &'a History,
+    /// The engine of this node's own jobs, where the scheduler's store is shared.
+    pub(super) local: Option<&'a Arc<SchedulerService>>,
     pub(super) gate: &'a Arc<Gate>,
     pub(super) probes: &'a Probes,
     pub(super) closing: &'a CancellationToken,
@@ -44,12 +49,16 @@ pub(super) struct Behind<'a> {
 
 /// Everything that a daemon serves.
 pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
-    let &Behind { service, own, metrics, auth, gate, probes, closing, limits } = behind;
+    let &Behind { service, own, metrics, auth, history, local, gate, probes, closing, limits } =
+        behind;
     let changes = Changes::new();
     service.observe(Arc::new(changes.clone()));
     let places = Places::new(limits.watchers, limits.watchers_per_account);
+    if let Some(local) = local {
+        local.observe(Arc::new(changes.clone()));
+    }
     let scheduler = Scheduler::new(
-        service.clone(),
+        (service.clone(), local.cloned()),
         changes.clone(),
         metrics.clone(),
         own.cloned(),
@@ -60,15 +69,20 @@ pub(super) fn all(behind: &Behind<'_>) -> Result<Router, Error> {
     let scheduler = SchedulerServer::new(scheduler).max_decoding_message_size(limits.body_bytes);
     let reflection =
         Reflection::configure().register_encoded_file_descriptor_set(DESCRIPTORS).build_v1()?;
+    let past = HistoryServer::new(HistoryService::new(service.clone(), history.clone()));
+    let past = past.max_decoding_message_size(limits.body_bytes);
     let (metrics, gate) = (metrics.clone(), gate.clone());
-    let api = Api::new(service.clone(), changes, metrics, gate.clone(), auth.clone(), places);
+    let (auth_of_api, history) = (auth.clone(), history.clone());
+    let api =
+        Api::new(service.clone(), changes, metrics, gate.clone(), auth_of_api, history, places);
     let guard = Guard { gate: gate.clone(), request_timeout: limits.request_timeout };
     let patient = Guard { gate: gate.clone(), request_timeout: limits.bulk_timeout };
     let bulk = rest::bulk_router(api.clone());
     let bulk = bulk.layer(from_fn_with_state(patient, guard::while_open));
     let rest = rest::router(api).layer(from_fn_with_state(guard.clone(), guard::while_open));
     let known = from_fn_with_state(auth.clone(), authorise);
-    let guarded = Routes::new(scheduler).into_axum_router().reset_fallback();
+    let guarded = Routes::new(scheduler).add_service(past);
+    let guarded = guarded.into_axum_router().reset_fallback();
     let guarded = guarded.route_layer(known.clone());
     let reflection = Routes::new(reflection).into_axum_router().reset_fallback();
     let guarded = guarded.merge(reflection).layer(from_fn_with_state(guard, guard::while_open));

@@ -24,7 +24,7 @@ impl Changes {
         let _ = self.0.send(job);
     }
 
-    pub(super) fn listen(&self) -> broadcast::Receiver<JobId> {
+    pub(crate) fn listen(&self) -> broadcast::Receiver<JobId> {
         self.0.subscribe()
     }
 }

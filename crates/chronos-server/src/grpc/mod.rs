@@ -1,9 +1,11 @@
 //! The gRPC service: each method reads the request, calls a verb and maps the answer.
 
+mod backfills;
 mod backup;
 mod changes;
 mod convert;
 mod events;
+mod history;
 mod page;
 mod refusal;
 mod scheduler;
@@ -11,4 +13,5 @@ mod service;
 mod watch;
 
 pub(crate) use changes::Changes;
+pub(crate) use history::HistoryService;
 pub(crate) use scheduler::Scheduler;

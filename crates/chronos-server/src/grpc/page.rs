@@ -69,6 +69,20 @@ pub(super) fn read_before_execution(
     id.map(Some).ok_or_else(|| not_a_cursor(cursor))
 }
 
+/// The place before a backfill in the list of its job's backfills.
+pub(super) fn before_backfill(job: JobId, number: u64) -> String {
+    format!("b{job}{number}")
+}
+
+pub(super) fn read_before_backfill(cursor: &str, job: JobId) -> Result<Option<u64>, Refusal> {
+    if cursor.is_empty() {
+        return Ok(None);
+    }
+    let of_job = format!("b{job}");
+    let number = cursor.strip_prefix(&of_job).and_then(|number| number.parse().ok());
+    number.map(Some).ok_or_else(|| not_a_cursor(cursor))
+}
+
 fn not_a_cursor(cursor: &str) -> Refusal {
     let given: String = cursor.chars().take(100).collect();
     let problem = format!(

@@ -49,6 +49,7 @@ impl From<Excess> for Status {
             Of::Payload => "spec.target.http.body",
             Of::Concurrent => "spec.overlap_policy.concurrent.max_concurrent",
             Of::Queued => "spec.overlap_policy.queue.max_queued",
+            Of::AtOnce => "rate.at_once",
             Of::Jobs | Of::Subscriptions | Of::Requests(_) => {
                 let details = ErrorDetails::with_quota_failure_violation(quota, &problem);
                 return Self::with_error_details(Code::ResourceExhausted, problem, details);
@@ -78,15 +79,21 @@ pub(crate) fn status(error: store::Error) -> Status {
             return Refusal::of("spec.quiet_hours_policy_id", error.to_string()).into();
         }
         Error::NameTaken(_) | Error::PolicyNameTaken(_) => Code::AlreadyExists,
-        Error::NoSuchJob(_) | Error::NoSuchExecution(_) => Code::NotFound,
+        Error::NoSuchJob(_) | Error::NoSuchExecution(_) | Error::NoSuchBackfill(_) => {
+            Code::NotFound
+        }
         Error::PolicyInUse(_)
         | Error::Overlap(_)
+        | Error::BackfillIsOver(_)
         | Error::RequestReused
         | Error::NotDeadLetter(_) => Code::FailedPrecondition,
-        Error::TooManyJobs(_) | Error::TooManyPolicies(_) => Code::ResourceExhausted,
-        Error::LeaseLost(_) | Error::VersionConflict { .. } | Error::PolicyConflict { .. } => {
-            Code::Aborted
+        Error::TooManyJobs(_) | Error::TooManyPolicies(_) | Error::TooManyBackfills(_) => {
+            Code::ResourceExhausted
         }
+        Error::LeaseLost(_)
+        | Error::VersionConflict { .. }
+        | Error::PolicyConflict { .. }
+        | Error::ScheduleChanged(_) => Code::Aborted,
         Error::Unavailable(_) => Code::Unavailable,
         Error::Corrupt(_) => Code::DataLoss,
     };
@@ -110,6 +117,7 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::QuietWindow { .. } | Error::QuietHours { .. } => "spec.quiet_hours_policy_id",
         Error::ResumeAt { .. } => "resume_at",
         Error::PauseNote { .. } => "note",
+        Error::Backfill { field, .. } => field,
         Error::Priority { .. } => "spec.priority",
         Error::MaxRetry { .. } => "spec.max_retry",
         Error::Http { .. } => "spec.target.http",
@@ -118,6 +126,7 @@ fn field_of(error: &chronos_core::Error) -> &'static str {
         Error::Notify { field: "overdue_after", .. } => "spec.notify.overdue_after",
         Error::Notify { .. } => "spec.notify",
         Error::ZeroDuration { field: "max_execution_time" } => "spec.max_execution_time",
+        Error::ZeroDuration { field: "catch_up_window_seconds" } => "spec.catch_up_window",
         Error::ZeroDuration { .. } => "spec.retry_base",
         // There are none over gRPC.
         Error::Subscription { .. } => "subscription",

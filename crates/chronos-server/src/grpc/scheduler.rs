@@ -26,6 +26,8 @@ const BATCH: usize = 500;
 /// The gRPC service over a scheduler and its store.
 pub(crate) struct Scheduler {
     pub(super) service: Arc<SchedulerService>,
+    /// The engine of this node's own jobs, where the scheduler's store is shared with other nodes.
+    local: Option<Arc<SchedulerService>>,
     pub(super) changes: Changes,
     pub(super) metrics: Arc<Metrics>,
     /// The scheduler's own store, as that which can be copied; none where nodes share a database.
@@ -38,9 +40,9 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// `places` is where streams find room.
+    /// `local` is the engine of this node's own jobs, if that is another; `places` is where streams find room.
     pub(crate) fn new(
-        service: Arc<SchedulerService>,
+        (service, local): (Arc<SchedulerService>, Option<Arc<SchedulerService>>),
         changes: Changes,
         metrics: Arc<Metrics>,
         copied: Option<Arc<EmbeddedStore>>,
@@ -48,7 +50,13 @@ impl Scheduler {
         closing: CancellationToken,
         places: Places,
     ) -> Self {
-        Self { service, changes, metrics, copied, auth, closing, places }
+        Self { service, local, changes, metrics, copied, auth, closing, places }
+    }
+
+    /// The engine that a job is of.
+    pub(super) fn home(&self, job: JobId) -> &Arc<SchedulerService> {
+        let local = self.local.as_ref().filter(|local| local.has_registered(job));
+        local.unwrap_or(&self.service)
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -82,6 +90,13 @@ impl Scheduler {
             // The program's own jobs are nobody's, and have names that people know.
             named = store.job_named(LOCAL, job).await.map_err(status)?;
         }
+        if let (None, Some(local), true) = (&named, &self.local, caller.sees_all()) {
+            named = match job.parse::<JobId>() {
+                Ok(id) if local.has_registered(id) => local.store().job(id).await.map(Some),
+                _ => local.store().job_named(LOCAL, job).await,
+            }
+            .map_err(status)?;
+        }
         named.ok_or_else(|| {
             let shown: String = job.chars().take(200).collect();
             Status::not_found(format!("no job with the name or id \"{shown}\""))
@@ -97,7 +112,13 @@ impl Scheduler {
     ) -> Result<Execution, Status> {
         let id = execution_id(field, id)?;
         let store = self.service.store();
-        let execution = store.execution(id).await.map_err(status)?;
+        let execution = match (store.execution(id).await, &self.local) {
+            (Err(Error::NoSuchExecution(_)), Some(local)) if caller.sees_all() => {
+                local.store().execution(id).await
+            }
+            (found, _) => found,
+        };
+        let execution = execution.map_err(status)?;
         let is_there = caller.sees_all()
             || match store.job(execution.job).await {
                 Ok(job) => caller.sees(&job.spec),
@@ -153,7 +174,10 @@ impl Scheduler {
 
     async fn activity(&self, jobs: &[Job]) -> Result<Vec<Activity>, Status> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.spec.id).collect();
-        let live = self.service.store().live(&ids).await.map_err(status)?;
+        let mut live = self.service.store().live(&ids).await.map_err(status)?;
+        if let Some(local) = &self.local {
+            live.extend(local.store().live(&ids).await.map_err(status)?);
+        }
         let active = Activity::by_job(&live);
         Ok(ids.iter().map(|id| active.get(id).copied().unwrap_or_default()).collect())
     }
@@ -173,6 +197,10 @@ impl Scheduler {
                 _ => break,
             }
         }
+        if let (Some(local), true) = (&self.local, caller.sees_all()) {
+            let jobs = local.store().jobs(None, BATCH).await.map_err(status)?;
+            all.extend(self.brief_of(&jobs).await?);
+        }
         Ok(page::cut(all, MOST_JOBS))
     }
 
@@ -188,6 +216,7 @@ impl Scheduler {
     /// A watcher's place and its hints, which begin before it looks for the first time.
     pub(super) fn source(&self, caller: &Caller) -> Result<watch::Source, Status> {
         Ok(watch::Source {
+            // That of the job that is watched, once it is known.
             store: self.service.store().clone(),
             changes: self.changes.listen(),
             closing: self.closing.clone(),

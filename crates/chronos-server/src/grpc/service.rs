@@ -1,5 +1,6 @@
 //! The methods of the contract.
 
+use chronos_core::backfill::Switch;
 use chronos_core::execution::CancelCause;
 use chronos_core::plan::Change;
 use chronos_core::{JobId, JobSpec, TraceId};
@@ -18,11 +19,13 @@ use crate::loops::{self, Asker};
 use crate::proto::scheduler_server::Scheduler as Contract;
 use crate::proto::watch_executions_request::Of;
 use crate::proto::{
-    BackupChunk, BackupRequest, CancelExecutionRequest, CreateJobRequest, DeleteJobRequest,
-    DeleteJobResponse, Execution, GetExecutionRequest, GetJobRequest, GetSchedulerStatusRequest,
-    GetSchedulerStatusResponse, Job, ListExecutionsRequest, ListExecutionsResponse,
-    ListJobsRequest, ListJobsResponse, MessageEvent, PauseJobRequest, ResumeJobRequest,
-    RunJobRequest, StreamEventsRequest, UpdateJobRequest, WatchExecutionsRequest,
+    Backfill, BackupChunk, BackupRequest, CancelBackfillRequest, CancelExecutionRequest,
+    CreateBackfillRequest, CreateJobRequest, DeleteJobRequest, DeleteJobResponse, Execution,
+    GetBackfillRequest, GetExecutionRequest, GetJobRequest, GetSchedulerStatusRequest,
+    GetSchedulerStatusResponse, Job, ListBackfillsRequest, ListBackfillsResponse,
+    ListExecutionsRequest, ListExecutionsResponse, ListJobsRequest, ListJobsResponse, MessageEvent,
+    PauseBackfillRequest, PauseJobRequest, PreviewBackfillResponse, ResumeBackfillRequest,
+    ResumeJobRequest, RunJobRequest, StreamEventsRequest, UpdateJobRequest, WatchExecutionsRequest,
 };
 use crate::secrets;
 
@@ -67,7 +70,7 @@ impl Contract for Scheduler {
         let expected = (expected_version > 0).then_some(expected_version);
         let edit = Change::Edit(Box::new(keeping_phase(asked, &known)));
         let job = self
-            .service
+            .home(known.id)
             .amend_job_for(caller.id(), known.id, edit, expected)
             .await
             .map_err(status)?;
@@ -79,7 +82,7 @@ impl Contract for Scheduler {
     async fn delete_job(&self, request: Request<DeleteJobRequest>) -> Answer<DeleteJobResponse> {
         let caller = caller(&request)?;
         let job = self.find(&caller, "job", &request.into_inner().job).await?.spec.id;
-        let store = self.service.store_for(caller.id());
+        let store = self.home(job).store_for(caller.id());
         store.delete_job(job, self.now()).await.map_err(status)?;
         self.changes.tell(job);
         Ok(Response::new(DeleteJobResponse {}))
@@ -120,16 +123,17 @@ impl Contract for Scheduler {
         let (caller, trace) = (caller(&request)?, trace(request.metadata()));
         let asker = Asker { is_run: request.metadata().contains_key(loops::OF_A_RUN), trace };
         let job = self.find(&caller, "job", &request.into_inner().job).await?;
-        let (store, config) = (self.service.store().as_ref(), self.service.config());
+        let home = self.home(job.spec.id);
+        let (store, config) = (home.store().as_ref(), home.config());
         let looping = loops::refusal(store, config, &job, asker).await.map_err(status)?;
         if let Some(why) = looping {
             return Err(Status::failed_precondition(why));
         }
         let job = job.spec.id;
-        let store = self.service.store_for(caller.id());
+        let store = home.store_for(caller.id());
         let run = store.run_now(job, trace, self.now()).await;
         let execution = run.map_err(status)?;
-        self.service.note_run(&execution).await;
+        home.note_run(&execution).await;
         self.changes.tell(job);
         Ok(Response::new((&execution).into()))
     }
@@ -143,7 +147,7 @@ impl Contract for Scheduler {
         let limit = page::limit(limit)?;
         let job = self.find(&caller, "job", &job).await?.spec.id;
         let before = page::read_before_execution(&cursor, job)?;
-        let rows = self.service.store().executions(job, before, limit + 1).await;
+        let rows = self.home(job).store().executions(job, before, limit + 1).await;
         let rows = rows.map_err(status)?;
         let (executions, more) = page::cut(rows.iter().map(Execution::from), limit);
         let last = executions.last().filter(|_| more);
@@ -163,8 +167,9 @@ impl Contract for Scheduler {
         request: Request<CancelExecutionRequest>,
     ) -> Answer<Execution> {
         let caller = caller(&request)?;
-        let id = self.find_execution(&caller, "id", &request.into_inner().id).await?.id;
-        let store = self.service.store_for(caller.id());
+        let found = self.find_execution(&caller, "id", &request.into_inner().id).await?;
+        let id = found.id;
+        let store = self.home(found.job).store_for(caller.id());
         store.cancel(id, CancelCause::User, self.now()).await.map_err(status)?;
         let execution = store.execution(id).await.map_err(status)?;
         self.changes.tell(execution.job);
@@ -179,7 +184,7 @@ impl Contract for Scheduler {
     ) -> Answer<Self::WatchExecutionsStream> {
         let caller = caller(&request)?;
         // Hints are kept from before the first look, so that nothing falls between the two.
-        let source = self.source(&caller)?;
+        let mut source = self.source(&caller)?;
         let subject = match request.into_inner().of {
             None => return Err(Refusal::missing("of", "job or execution").into()),
             Some(Of::Job(job)) => Subject::job(self.find(&caller, "job", &job).await?.spec.id),
@@ -187,6 +192,7 @@ impl Contract for Scheduler {
                 Subject::execution(&self.find_execution(&caller, "execution", &id).await?)
             }
         };
+        source.store = self.home(subject.of()).store().clone();
         let revoked = self.auth.clone().until_revoked(caller);
         let changes = watch::stream(source, subject).await;
         Ok(Response::new(watch::until(changes, revoked).boxed()))
@@ -206,6 +212,47 @@ impl Contract for Scheduler {
         Ok(Response::new(watch::until(events, revoked).boxed()))
     }
 
+    async fn create_backfill(&self, request: Request<CreateBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.make_backfill(&caller, request.into_inner()).await
+    }
+
+    async fn preview_backfill(
+        &self,
+        request: Request<CreateBackfillRequest>,
+    ) -> Answer<PreviewBackfillResponse> {
+        let caller = caller(&request)?;
+        self.try_backfill(&caller, request.into_inner()).await
+    }
+
+    async fn list_backfills(
+        &self,
+        request: Request<ListBackfillsRequest>,
+    ) -> Answer<ListBackfillsResponse> {
+        let caller = caller(&request)?;
+        self.backfills(&caller, request.into_inner()).await
+    }
+
+    async fn get_backfill(&self, request: Request<GetBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.backfill(&caller, &request.into_inner().id).await
+    }
+
+    async fn pause_backfill(&self, request: Request<PauseBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.switch_backfill(&caller, &request.into_inner().id, Switch::Pause).await
+    }
+
+    async fn resume_backfill(&self, request: Request<ResumeBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.switch_backfill(&caller, &request.into_inner().id, Switch::Resume).await
+    }
+
+    async fn cancel_backfill(&self, request: Request<CancelBackfillRequest>) -> Answer<Backfill> {
+        let caller = caller(&request)?;
+        self.switch_backfill(&caller, &request.into_inner().id, Switch::Cancel).await
+    }
+
     type BackupStream = BoxStream<'static, Result<BackupChunk, Status>>;
 
     async fn backup(&self, _: Request<BackupRequest>) -> Answer<Self::BackupStream> {
@@ -222,7 +269,7 @@ impl Scheduler {
     async fn change(&self, caller: &Caller, job: &str, change: Change) -> Answer<Job> {
         let job: JobId = self.find(caller, "job", job).await?.spec.id;
         let job =
-            self.service.amend_job_for(caller.id(), job, change, None).await.map_err(status)?;
+            self.home(job).amend_job_for(caller.id(), job, change, None).await.map_err(status)?;
         self.changes.tell(job.spec.id);
         Ok(Response::new(self.told(caller, &job).await?))
     }

@@ -111,6 +111,13 @@ impl Subject {
         Self::Job { job, seen: None, floor: ExecutionId::from_bytes([0; 16]) }
     }
 
+    /// The job that it is about.
+    pub(super) fn of(&self) -> JobId {
+        match self {
+            Self::Job { job, .. } | Self::Execution { job, .. } => *job,
+        }
+    }
+
     pub(super) fn execution(execution: &Execution) -> Self {
         Self::Execution { job: execution.job, id: execution.id, seen: None }
     }

@@ -94,9 +94,15 @@ impl Metrics {
         let _ = self.skew.set(skew);
     }
 
+    /// By how many milliseconds this machine's clock is ahead of the one that nodes share, if there is one.
+    #[must_use]
+    pub fn skew_ms(&self) -> Option<f64> {
+        self.skew.get().map(|skew| skew.load(Ordering::SeqCst) as f64 / 1e3)
+    }
+
     fn register_skew(&self, registry: &mut Registry) {
-        if let Some(skew) = self.skew.get() {
-            let seconds = skew.load(Ordering::SeqCst) as f64 / 1e6;
+        if let Some(skew) = self.skew_ms() {
+            let seconds = skew / 1e3;
             let help = "By how much this machine's clock is ahead of the one that nodes share";
             let gauge = ConstGauge::new(seconds);
             registry.register_with_unit("clock_skew", help, Unit::Seconds, gauge);

@@ -203,6 +203,10 @@ pub struct JobSpec {
     /// Who is told about its runs, and of what; whom the daemon tells about all jobs when absent.
     #[prost(message, optional, tag = "15")]
     pub notify: ::core::option::Option<Notify>,
+    /// Slots that were missed longer ago than this are not caught up, whatever the policy; none is too old when
+    /// absent.
+    #[prost(message, optional, tag = "16")]
+    pub catch_up_window: ::core::option::Option<::prost_types::Duration>,
 }
 /// Who is told about a job's runs, and of what.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -496,7 +500,7 @@ pub struct Execution {
     /// Why it was skipped, cancelled or asked to stop.
     #[prost(string, tag = "6")]
     pub reason: ::prost::alloc::string::String,
-    /// schedule, catch_up or manual; notice where it is no run of the job, but tells about one.
+    /// schedule, catch_up, manual or backfill; notice where it is no run of the job, but tells about one.
     #[prost(string, tag = "7")]
     pub trigger: ::prost::alloc::string::String,
     #[prost(uint32, tag = "8")]
@@ -540,6 +544,166 @@ pub struct Execution {
     /// What was written about the pause that it was skipped in.
     #[prost(string, tag = "24")]
     pub note: ::prost::alloc::string::String,
+    /// The backfill that asked for it, if one did.
+    #[prost(string, tag = "25")]
+    pub backfill_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateBackfillRequest {
+    /// The job's name or id.
+    #[prost(string, tag = "1")]
+    pub job: ::prost::alloc::string::String,
+    /// Slots from here on.
+    #[prost(message, optional, tag = "2")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    /// And before here; as far as the schedule has come, if left out.
+    #[prost(message, optional, tag = "3")]
+    pub to: ::core::option::Option<::prost_types::Timestamp>,
+    /// Those that are past most recently come first.
+    #[prost(bool, tag = "4")]
+    pub newest_first: bool,
+    /// It goes through no more slots than this, in its order; 1,000 if left out, 100,000 at most.
+    #[prost(uint32, tag = "5")]
+    pub cap: u32,
+    /// Slots under way at once; 1 if left out, 100 at most.
+    #[prost(uint32, tag = "6")]
+    pub at_once: u32,
+    /// Slots that begin in a minute, evenly spread; as they come, if left out.
+    #[prost(uint32, tag = "7")]
+    pub per_minute: u32,
+    /// Slots that have run run again.
+    #[prost(bool, tag = "8")]
+    pub force: bool,
+}
+/// A range of past slots that fires after all, and how far that has come.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Backfill {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub job_id: ::prost::alloc::string::String,
+    /// Which of the job's backfills it is, from 1.
+    #[prost(uint64, tag = "3")]
+    pub number: u64,
+    #[prost(message, optional, tag = "4")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "5")]
+    pub to: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(bool, tag = "6")]
+    pub newest_first: bool,
+    #[prost(uint32, tag = "7")]
+    pub cap: u32,
+    #[prost(uint32, tag = "8")]
+    pub at_once: u32,
+    /// 0 for as they come.
+    #[prost(uint32, tag = "9")]
+    pub per_minute: u32,
+    #[prost(bool, tag = "10")]
+    pub force: bool,
+    /// running, paused, finished or cancelled.
+    #[prost(string, tag = "11")]
+    pub state: ::prost::alloc::string::String,
+    /// What its next slot waits for now: rate, quiet_hours, job_paused, own_runs or job_busy.
+    #[prost(string, tag = "12")]
+    pub waits_for: ::prost::alloc::string::String,
+    /// Slots that it goes through.
+    #[prost(uint64, tag = "13")]
+    pub total: u64,
+    /// Whether the range has more slots than cap.
+    #[prost(bool, tag = "14")]
+    pub beyond_cap: bool,
+    /// Slots of which nothing more is to come.
+    #[prost(uint64, tag = "15")]
+    pub done: u64,
+    #[prost(uint64, tag = "16")]
+    pub under_way: u64,
+    #[prost(uint64, tag = "17")]
+    pub succeeded: u64,
+    #[prost(uint64, tag = "18")]
+    pub failed: u64,
+    #[prost(uint64, tag = "19")]
+    pub cancelled: u64,
+    /// Slots in which the job found nothing to do.
+    #[prost(uint64, tag = "20")]
+    pub skipped: u64,
+    /// Slots that had run, and were passed over.
+    #[prost(uint64, tag = "21")]
+    pub already_run: u64,
+    /// Why the run failed that failed last.
+    #[prost(string, tag = "22")]
+    pub error: ::prost::alloc::string::String,
+    /// The slot that it comes to next.
+    #[prost(message, optional, tag = "23")]
+    pub next_slot: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "24")]
+    pub created_at: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "25")]
+    pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "26")]
+    pub ended_at: ::core::option::Option<::prost_types::Timestamp>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PreviewBackfillResponse {
+    /// The backfill as it would begin; it has no id.
+    #[prost(message, optional, tag = "1")]
+    pub backfill: ::core::option::Option<Backfill>,
+    /// The slots in its order; at most 1,000.
+    #[prost(message, repeated, tag = "2")]
+    pub slots: ::prost::alloc::vec::Vec<BackfillSlot>,
+}
+/// What would become of a slot.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BackfillSlot {
+    #[prost(message, optional, tag = "1")]
+    pub scheduled_for: ::core::option::Option<::prost_types::Timestamp>,
+    /// run, redo, or skip where it has run.
+    #[prost(string, tag = "2")]
+    pub action: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub reason: ::prost::alloc::string::String,
+    /// What it has run as, or else was skipped as.
+    #[prost(string, tag = "4")]
+    pub execution_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListBackfillsRequest {
+    /// The job's name or id.
+    #[prost(string, tag = "1")]
+    pub job: ::prost::alloc::string::String,
+    /// At most 1,000; 0 for the usual 100.
+    #[prost(uint32, tag = "2")]
+    pub limit: u32,
+    /// next_cursor of the page before; empty for the first.
+    #[prost(string, tag = "3")]
+    pub cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListBackfillsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub backfills: ::prost::alloc::vec::Vec<Backfill>,
+    /// Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PauseBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResumeBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CancelBackfillRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StreamEventsRequest {
@@ -620,6 +784,306 @@ pub mod message_event {
         #[prost(string, tag = "2")]
         pub dedupe_key: ::prost::alloc::string::String,
     }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetTocNodeRequest {
+    /// The period, such as toc:day:2026-11-15 or toc:week:2026:W46.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+/// What the table of contents says of a period.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TocNode {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// hour, day, week, month or year
+    #[prost(string, tag = "2")]
+    pub level: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub title: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "4")]
+    pub start: ::core::option::Option<::prost_types::Timestamp>,
+    /// The first instant after it.
+    #[prost(message, optional, tag = "5")]
+    pub end: ::core::option::Option<::prost_types::Timestamp>,
+    /// Whether nothing more is expected; what comes late is added all the same.
+    #[prost(bool, tag = "6")]
+    pub r#final: bool,
+    /// Grows whenever something that happened in the period is added.
+    #[prost(uint64, tag = "7")]
+    pub version: u64,
+    #[prost(message, repeated, tag = "8")]
+    pub bullets: ::prost::alloc::vec::Vec<TocNote>,
+    #[prost(string, repeated, tag = "9")]
+    pub keywords: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(message, optional, tag = "10")]
+    pub figures: ::core::option::Option<HistoryFigures>,
+    /// How many jobs there are in it.
+    #[prost(uint64, tag = "11")]
+    pub jobs: u64,
+    /// The jobs that failed most often, the worst first.
+    #[prost(message, repeated, tag = "12")]
+    pub most_failing: ::prost::alloc::vec::Vec<FailingJob>,
+    /// The jobs with the longest runs, the longest first.
+    #[prost(message, repeated, tag = "13")]
+    pub slowest: ::prost::alloc::vec::Vec<SlowJob>,
+    /// The period that owns it; empty of a year.
+    #[prost(string, tag = "14")]
+    pub parent: ::prost::alloc::string::String,
+    /// The nearest periods of its level of which something is told; empty where there are none.
+    #[prost(string, tag = "15")]
+    pub previous: ::prost::alloc::string::String,
+    #[prost(string, tag = "16")]
+    pub next: ::prost::alloc::string::String,
+    /// The periods that it was put together from, in order.
+    #[prost(string, repeated, tag = "17")]
+    pub children: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// A note, and the executions that bear it out.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TocNote {
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+    #[prost(string, repeated, tag = "2")]
+    pub evidence: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FailingJob {
+    #[prost(string, tag = "1")]
+    pub job_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "3")]
+    pub failures: u64,
+    #[prost(uint64, tag = "4")]
+    pub attempts: u64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SlowJob {
+    #[prost(string, tag = "1")]
+    pub job_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// The longest of its runs.
+    #[prost(string, tag = "3")]
+    pub execution_id: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "4")]
+    pub duration: ::core::option::Option<::prost_types::Duration>,
+    #[prost(message, optional, tag = "5")]
+    pub p95: ::core::option::Option<::prost_types::Duration>,
+}
+/// Figures of a job or of many, in a period.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HistoryFigures {
+    /// Attempts by how they ended.
+    #[prost(uint64, tag = "1")]
+    pub success: u64,
+    #[prost(uint64, tag = "2")]
+    pub failed: u64,
+    #[prost(uint64, tag = "3")]
+    pub timed_out: u64,
+    #[prost(uint64, tag = "4")]
+    pub stuck: u64,
+    #[prost(uint64, tag = "5")]
+    pub cancelled: u64,
+    /// Attempts that were retries.
+    #[prost(uint64, tag = "6")]
+    pub retries: u64,
+    /// Slots that were passed over, by the reason.
+    #[prost(map = "string, uint64", tag = "7")]
+    pub skips: ::std::collections::HashMap<::prost::alloc::string::String, u64>,
+    /// How long attempts took.
+    #[prost(message, optional, tag = "8")]
+    pub durations: ::core::option::Option<Distribution>,
+    /// How much later than they might have attempts began.
+    #[prost(message, optional, tag = "9")]
+    pub lags: ::core::option::Option<Distribution>,
+}
+/// How long something took; percentiles to within 0.8 %. Without any, all but the count is left out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Distribution {
+    #[prost(uint64, tag = "1")]
+    pub count: u64,
+    #[prost(message, optional, tag = "2")]
+    pub sum: ::core::option::Option<::prost_types::Duration>,
+    #[prost(message, optional, tag = "3")]
+    pub min: ::core::option::Option<::prost_types::Duration>,
+    #[prost(message, optional, tag = "4")]
+    pub p50: ::core::option::Option<::prost_types::Duration>,
+    #[prost(message, optional, tag = "5")]
+    pub p95: ::core::option::Option<::prost_types::Duration>,
+    #[prost(message, optional, tag = "6")]
+    pub p99: ::core::option::Option<::prost_types::Duration>,
+    #[prost(message, optional, tag = "7")]
+    pub max: ::core::option::Option<::prost_types::Duration>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetJobHistoryRequest {
+    /// The job's name or id; by its id also one that is gone.
+    #[prost(string, tag = "1")]
+    pub job: ::prost::alloc::string::String,
+    /// An instant of the first day; 29 days before the last if left out.
+    #[prost(message, optional, tag = "2")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    /// An instant of the last day; now if left out.
+    #[prost(message, optional, tag = "3")]
+    pub to: ::core::option::Option<::prost_types::Timestamp>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct JobHistory {
+    #[prost(string, tag = "1")]
+    pub job_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// All of the days together.
+    #[prost(message, optional, tag = "3")]
+    pub total: ::core::option::Option<HistoryFigures>,
+    /// The days of universal time on which something happened, in order.
+    #[prost(message, repeated, tag = "4")]
+    pub days: ::prost::alloc::vec::Vec<JobDay>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct JobDay {
+    /// The day, such as toc:day:2026-11-15.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "2")]
+    pub start: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(message, optional, tag = "3")]
+    pub figures: ::core::option::Option<HistoryFigures>,
+    /// The execution that took longest; empty where none began.
+    #[prost(string, tag = "4")]
+    pub slowest_execution_id: ::prost::alloc::string::String,
+    /// The first execution that failed; empty where none did.
+    #[prost(string, tag = "5")]
+    pub first_failure_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RebuildHistoryRequest {}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetHistoryStandingRequest {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HistoryStanding {
+    /// absent, opening, catching_up, following or refused
+    #[prost(string, tag = "1")]
+    pub status: ::prost::alloc::string::String,
+    /// What is wrong, if something is.
+    #[prost(string, tag = "2")]
+    pub problem: ::prost::alloc::string::String,
+    /// The place in the journal up to which it was read.
+    #[prost(uint64, tag = "3")]
+    pub read: u64,
+    /// The place of the newest entry of the journal.
+    #[prost(uint64, tag = "4")]
+    pub newest: u64,
+    /// Whether something that is old enough is not told of yet.
+    #[prost(bool, tag = "5")]
+    pub to_roll_up: bool,
+    /// Bytes on disk.
+    #[prost(uint64, tag = "6")]
+    pub bytes: u64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchHistoryRequest {
+    /// What to look for, such as: job:invoice status:failed "connection reset" after:2026-11-01. Everything if empty.
+    #[prost(string, tag = "1")]
+    pub query: ::prost::alloc::string::String,
+    /// The IANA zone of days and times in the query, and of the parts of the tally; UTC if empty.
+    #[prost(string, tag = "2")]
+    pub timezone: ::prost::alloc::string::String,
+    /// From 1 to 100; 20 if zero.
+    #[prost(uint32, tag = "3")]
+    pub limit: u32,
+    /// next_cursor of the page before.
+    #[prost(string, tag = "4")]
+    pub cursor: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchHistoryResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub hits: ::prost::alloc::vec::Vec<SearchHit>,
+    /// Leads to the next page; empty on the last.
+    #[prost(string, tag = "2")]
+    pub next_cursor: ::prost::alloc::string::String,
+    /// How many there are, and when they happened; with the first page alone.
+    #[prost(message, optional, tag = "3")]
+    pub tally: ::core::option::Option<SearchTally>,
+}
+/// Something that was found. What is not known of it is left out.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchHit {
+    /// execution, audit, message or toc
+    #[prost(string, tag = "1")]
+    pub kind: ::prost::alloc::string::String,
+    /// When it happened; of a period, when it began.
+    #[prost(message, optional, tag = "2")]
+    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    /// Its type, such as execution.failed.
+    #[prost(string, tag = "3")]
+    pub r#type: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub owner: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub job_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "6")]
+    pub execution_id: ::prost::alloc::string::String,
+    /// The period, of a node of the table of contents.
+    #[prost(string, tag = "7")]
+    pub toc_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "8")]
+    pub status: ::prost::alloc::string::String,
+    /// Why it was skipped or cancelled.
+    #[prost(string, tag = "9")]
+    pub reason: ::prost::alloc::string::String,
+    /// The node that ran it, or that it is about.
+    #[prost(string, tag = "10")]
+    pub worker_id: ::prost::alloc::string::String,
+    #[prost(uint32, optional, tag = "11")]
+    pub response_code: ::core::option::Option<u32>,
+    #[prost(message, optional, tag = "12")]
+    pub duration: ::core::option::Option<::prost_types::Duration>,
+    /// How well it fits; zero where no word was asked for.
+    #[prost(float, tag = "13")]
+    pub score: f32,
+    /// What the job was called when this was read; of a period, its title.
+    #[prost(message, repeated, tag = "14")]
+    pub name: ::prost::alloc::vec::Vec<TextFragment>,
+    /// The part of what was said about it.
+    #[prost(message, repeated, tag = "15")]
+    pub text: ::prost::alloc::vec::Vec<TextFragment>,
+    /// The part of its log or of what its target answered, if something that was looked for is there.
+    #[prost(message, repeated, tag = "16")]
+    pub output: ::prost::alloc::vec::Vec<TextFragment>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TextFragment {
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+    /// Whether it was looked for.
+    #[prost(bool, tag = "2")]
+    pub marked: bool,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchTally {
+    #[prost(uint64, tag = "1")]
+    pub total: u64,
+    /// Whether all were counted; of very many some are, for all.
+    #[prost(bool, tag = "2")]
+    pub exact: bool,
+    /// How long the parts of time are: hour, day or month.
+    #[prost(string, tag = "3")]
+    pub grain: ::prost::alloc::string::String,
+    /// The parts in which there are any, in order.
+    #[prost(message, repeated, tag = "4")]
+    pub facets: ::prost::alloc::vec::Vec<SearchFacet>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SearchFacet {
+    /// When it begins.
+    #[prost(message, optional, tag = "1")]
+    pub from: ::core::option::Option<::prost_types::Timestamp>,
+    #[prost(uint64, tag = "2")]
+    pub count: u64,
 }
 /// Generated client implementations.
 pub mod scheduler_client {
@@ -1042,6 +1506,166 @@ pub mod scheduler_client {
                 .insert(GrpcMethod::new("chronos.v1.Scheduler", "StreamEvents"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// Has past slots of a job fire after all, one after the other and at a pace; those that have run are passed over
+        /// unless force is set. INVALID_ARGUMENT names the field, RESOURCE_EXHAUSTED when the job has too many unfinished
+        /// ones.
+        pub async fn create_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/CreateBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "CreateBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// What a backfill would do with each of its slots. Nothing is made.
+        pub async fn preview_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateBackfillRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PreviewBackfillResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/PreviewBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "PreviewBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// A job's backfills, newest first, a page at a time.
+        pub async fn list_backfills(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListBackfillsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListBackfillsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/ListBackfills",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "ListBackfills"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn get_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/GetBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "GetBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Nothing more of it begins; what is under way goes on. FAILED_PRECONDITION when it is over, as for the others.
+        pub async fn pause_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PauseBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/PauseBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "PauseBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn resume_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ResumeBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/ResumeBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "ResumeBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// What waits of it is cancelled, what runs is asked to stop.
+        pub async fn cancel_backfill(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CancelBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.Scheduler/CancelBackfill",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.Scheduler", "CancelBackfill"));
+            self.inner.unary(req, path, codec).await
+        }
         /// A consistent copy of the store, taken while it goes on.
         pub async fn backup(
             &mut self,
@@ -1185,6 +1809,47 @@ pub mod scheduler_server {
             tonic::Response<Self::StreamEventsStream>,
             tonic::Status,
         >;
+        /// Has past slots of a job fire after all, one after the other and at a pace; those that have run are passed over
+        /// unless force is set. INVALID_ARGUMENT names the field, RESOURCE_EXHAUSTED when the job has too many unfinished
+        /// ones.
+        async fn create_backfill(
+            &self,
+            request: tonic::Request<super::CreateBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// What a backfill would do with each of its slots. Nothing is made.
+        async fn preview_backfill(
+            &self,
+            request: tonic::Request<super::CreateBackfillRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PreviewBackfillResponse>,
+            tonic::Status,
+        >;
+        /// A job's backfills, newest first, a page at a time.
+        async fn list_backfills(
+            &self,
+            request: tonic::Request<super::ListBackfillsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListBackfillsResponse>,
+            tonic::Status,
+        >;
+        async fn get_backfill(
+            &self,
+            request: tonic::Request<super::GetBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// Nothing more of it begins; what is under way goes on. FAILED_PRECONDITION when it is over, as for the others.
+        async fn pause_backfill(
+            &self,
+            request: tonic::Request<super::PauseBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        async fn resume_backfill(
+            &self,
+            request: tonic::Request<super::ResumeBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
+        /// What waits of it is cancelled, what runs is asked to stop.
+        async fn cancel_backfill(
+            &self,
+            request: tonic::Request<super::CancelBackfillRequest>,
+        ) -> std::result::Result<tonic::Response<super::Backfill>, tonic::Status>;
         /// Server streaming response type for the Backup method.
         type BackupStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::BackupChunk, tonic::Status>,
@@ -1904,6 +2569,321 @@ pub mod scheduler_server {
                     };
                     Box::pin(fut)
                 }
+                "/chronos.v1.Scheduler/CreateBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct CreateBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CreateBackfillRequest>
+                    for CreateBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CreateBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::create_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CreateBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/PreviewBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct PreviewBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CreateBackfillRequest>
+                    for PreviewBackfillSvc<T> {
+                        type Response = super::PreviewBackfillResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CreateBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::preview_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = PreviewBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/ListBackfills" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListBackfillsSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::ListBackfillsRequest>
+                    for ListBackfillsSvc<T> {
+                        type Response = super::ListBackfillsResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListBackfillsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::list_backfills(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListBackfillsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/GetBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::GetBackfillRequest>
+                    for GetBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::get_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/PauseBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct PauseBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::PauseBackfillRequest>
+                    for PauseBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::PauseBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::pause_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = PauseBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/ResumeBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct ResumeBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::ResumeBackfillRequest>
+                    for ResumeBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ResumeBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::resume_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ResumeBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.Scheduler/CancelBackfill" => {
+                    #[allow(non_camel_case_types)]
+                    struct CancelBackfillSvc<T: Scheduler>(pub Arc<T>);
+                    impl<
+                        T: Scheduler,
+                    > tonic::server::UnaryService<super::CancelBackfillRequest>
+                    for CancelBackfillSvc<T> {
+                        type Response = super::Backfill;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CancelBackfillRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Scheduler>::cancel_backfill(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CancelBackfillSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/chronos.v1.Scheduler/Backup" => {
                     #[allow(non_camel_case_types)]
                     struct BackupSvc<T: Scheduler>(pub Arc<T>);
@@ -1987,6 +2967,605 @@ pub mod scheduler_server {
     /// Generated gRPC service name
     pub const SERVICE_NAME: &str = "chronos.v1.Scheduler";
     impl<T> tonic::server::NamedService for SchedulerServer<T> {
+        const NAME: &'static str = SERVICE_NAME;
+    }
+}
+/// Generated client implementations.
+pub mod history_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// What happened, by the hour, the day, the ISO week, the month and the year. Users are told about their own jobs,
+    /// viewers and admins about all of them. UNAVAILABLE while a node has no history, or none that can be used.
+    #[derive(Debug, Clone)]
+    pub struct HistoryClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl HistoryClient<tonic::transport::Channel> {
+        /// Attempt to create a new client by connecting to a given endpoint.
+        pub async fn connect<D>(dst: D) -> Result<Self, tonic::transport::Error>
+        where
+            D: TryInto<tonic::transport::Endpoint>,
+            D::Error: Into<StdError>,
+        {
+            let conn = tonic::transport::Endpoint::new(dst)?.connect().await?;
+            Ok(Self::new(conn))
+        }
+    }
+    impl<T> HistoryClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> HistoryClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            HistoryClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// What the table of contents says of a period. NOT_FOUND where nothing happened, or nothing was rolled up yet.
+        pub async fn get_toc_node(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetTocNodeRequest>,
+        ) -> std::result::Result<tonic::Response<super::TocNode>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.History/GetTocNode",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.History", "GetTocNode"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// The figures of a job by the day.
+        pub async fn get_job_history(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetJobHistoryRequest>,
+        ) -> std::result::Result<tonic::Response<super::JobHistory>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.History/GetJobHistory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.History", "GetJobHistory"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// A page of what is found by its words, the best and newest first.
+        pub async fn search_history(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SearchHistoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchHistoryResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.History/SearchHistory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.History", "SearchHistory"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Has the history of the node that is asked made again from the store; for admins.
+        pub async fn rebuild_history(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RebuildHistoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::HistoryStanding>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.History/RebuildHistory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.History", "RebuildHistory"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// How the history of the node that is asked is.
+        pub async fn get_history_standing(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetHistoryStandingRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::HistoryStanding>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/chronos.v1.History/GetHistoryStanding",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("chronos.v1.History", "GetHistoryStanding"));
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
+/// Generated server implementations.
+pub mod history_server {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    /// Generated trait containing gRPC methods that should be implemented for use with HistoryServer.
+    #[async_trait]
+    pub trait History: std::marker::Send + std::marker::Sync + 'static {
+        /// What the table of contents says of a period. NOT_FOUND where nothing happened, or nothing was rolled up yet.
+        async fn get_toc_node(
+            &self,
+            request: tonic::Request<super::GetTocNodeRequest>,
+        ) -> std::result::Result<tonic::Response<super::TocNode>, tonic::Status>;
+        /// The figures of a job by the day.
+        async fn get_job_history(
+            &self,
+            request: tonic::Request<super::GetJobHistoryRequest>,
+        ) -> std::result::Result<tonic::Response<super::JobHistory>, tonic::Status>;
+        /// A page of what is found by its words, the best and newest first.
+        async fn search_history(
+            &self,
+            request: tonic::Request<super::SearchHistoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchHistoryResponse>,
+            tonic::Status,
+        >;
+        /// Has the history of the node that is asked made again from the store; for admins.
+        async fn rebuild_history(
+            &self,
+            request: tonic::Request<super::RebuildHistoryRequest>,
+        ) -> std::result::Result<tonic::Response<super::HistoryStanding>, tonic::Status>;
+        /// How the history of the node that is asked is.
+        async fn get_history_standing(
+            &self,
+            request: tonic::Request<super::GetHistoryStandingRequest>,
+        ) -> std::result::Result<tonic::Response<super::HistoryStanding>, tonic::Status>;
+    }
+    /// What happened, by the hour, the day, the ISO week, the month and the year. Users are told about their own jobs,
+    /// viewers and admins about all of them. UNAVAILABLE while a node has no history, or none that can be used.
+    #[derive(Debug)]
+    pub struct HistoryServer<T> {
+        inner: Arc<T>,
+        accept_compression_encodings: EnabledCompressionEncodings,
+        send_compression_encodings: EnabledCompressionEncodings,
+        max_decoding_message_size: Option<usize>,
+        max_encoding_message_size: Option<usize>,
+    }
+    impl<T> HistoryServer<T> {
+        pub fn new(inner: T) -> Self {
+            Self::from_arc(Arc::new(inner))
+        }
+        pub fn from_arc(inner: Arc<T>) -> Self {
+            Self {
+                inner,
+                accept_compression_encodings: Default::default(),
+                send_compression_encodings: Default::default(),
+                max_decoding_message_size: None,
+                max_encoding_message_size: None,
+            }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> InterceptedService<Self, F>
+        where
+            F: tonic::service::Interceptor,
+        {
+            InterceptedService::new(Self::new(inner), interceptor)
+        }
+        /// Enable decompressing requests with the given encoding.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.accept_compression_encodings.enable(encoding);
+            self
+        }
+        /// Compress responses with the given encoding, if the client supports it.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.send_compression_encodings.enable(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.max_decoding_message_size = Some(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.max_encoding_message_size = Some(limit);
+            self
+        }
+    }
+    impl<T, B> tonic::codegen::Service<http::Request<B>> for HistoryServer<T>
+    where
+        T: History,
+        B: Body + std::marker::Send + 'static,
+        B::Error: Into<StdError> + std::marker::Send + 'static,
+    {
+        type Response = http::Response<tonic::body::Body>;
+        type Error = std::convert::Infallible;
+        type Future = BoxFuture<Self::Response, Self::Error>;
+        fn poll_ready(
+            &mut self,
+            _cx: &mut Context<'_>,
+        ) -> Poll<std::result::Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+        fn call(&mut self, req: http::Request<B>) -> Self::Future {
+            match req.uri().path() {
+                "/chronos.v1.History/GetTocNode" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetTocNodeSvc<T: History>(pub Arc<T>);
+                    impl<
+                        T: History,
+                    > tonic::server::UnaryService<super::GetTocNodeRequest>
+                    for GetTocNodeSvc<T> {
+                        type Response = super::TocNode;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetTocNodeRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as History>::get_toc_node(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetTocNodeSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.History/GetJobHistory" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetJobHistorySvc<T: History>(pub Arc<T>);
+                    impl<
+                        T: History,
+                    > tonic::server::UnaryService<super::GetJobHistoryRequest>
+                    for GetJobHistorySvc<T> {
+                        type Response = super::JobHistory;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetJobHistoryRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as History>::get_job_history(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetJobHistorySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.History/SearchHistory" => {
+                    #[allow(non_camel_case_types)]
+                    struct SearchHistorySvc<T: History>(pub Arc<T>);
+                    impl<
+                        T: History,
+                    > tonic::server::UnaryService<super::SearchHistoryRequest>
+                    for SearchHistorySvc<T> {
+                        type Response = super::SearchHistoryResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SearchHistoryRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as History>::search_history(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SearchHistorySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.History/RebuildHistory" => {
+                    #[allow(non_camel_case_types)]
+                    struct RebuildHistorySvc<T: History>(pub Arc<T>);
+                    impl<
+                        T: History,
+                    > tonic::server::UnaryService<super::RebuildHistoryRequest>
+                    for RebuildHistorySvc<T> {
+                        type Response = super::HistoryStanding;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RebuildHistoryRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as History>::rebuild_history(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RebuildHistorySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/chronos.v1.History/GetHistoryStanding" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetHistoryStandingSvc<T: History>(pub Arc<T>);
+                    impl<
+                        T: History,
+                    > tonic::server::UnaryService<super::GetHistoryStandingRequest>
+                    for GetHistoryStandingSvc<T> {
+                        type Response = super::HistoryStanding;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetHistoryStandingRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as History>::get_history_standing(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetHistoryStandingSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                _ => {
+                    Box::pin(async move {
+                        let mut response = http::Response::new(
+                            tonic::body::Body::default(),
+                        );
+                        let headers = response.headers_mut();
+                        headers
+                            .insert(
+                                tonic::Status::GRPC_STATUS,
+                                (tonic::Code::Unimplemented as i32).into(),
+                            );
+                        headers
+                            .insert(
+                                http::header::CONTENT_TYPE,
+                                tonic::metadata::GRPC_CONTENT_TYPE,
+                            );
+                        Ok(response)
+                    })
+                }
+            }
+        }
+    }
+    impl<T> Clone for HistoryServer<T> {
+        fn clone(&self) -> Self {
+            let inner = self.inner.clone();
+            Self {
+                inner,
+                accept_compression_encodings: self.accept_compression_encodings,
+                send_compression_encodings: self.send_compression_encodings,
+                max_decoding_message_size: self.max_decoding_message_size,
+                max_encoding_message_size: self.max_encoding_message_size,
+            }
+        }
+    }
+    /// Generated gRPC service name
+    pub const SERVICE_NAME: &str = "chronos.v1.History";
+    impl<T> tonic::server::NamedService for HistoryServer<T> {
         const NAME: &'static str = SERVICE_NAME;
     }
 }

@@ -12,13 +12,16 @@ use chronos_core::store::{Done, Error, Store};
 use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
+use tokio::sync::Mutex;
 
+use super::herd;
 use super::version::etag;
 use super::wire;
 use crate::auth::{Auth, Caller};
 use crate::daemon::Gate;
 use crate::defaults::Defaults;
 use crate::grpc::Changes;
+use crate::history::History;
 use crate::loops::{self, Asker};
 use crate::metrics::Metrics;
 use crate::places::Places;
@@ -36,10 +39,13 @@ pub(crate) struct Api {
     pub(super) metrics: Arc<Metrics>,
     pub(super) gate: Arc<Gate>,
     pub(crate) auth: Arc<Auth>,
+    pub(super) history: History,
     /// Where those find room who wait for events.
     pub(super) places: Places,
     /// Since when what happens is counted.
     pub(super) since: Timestamp,
+    /// What is known of the runs to come.
+    pub(super) herd: Arc<Mutex<herd::Known>>,
 }
 
 impl Api {
@@ -49,10 +55,12 @@ impl Api {
         metrics: Arc<Metrics>,
         gate: Arc<Gate>,
         auth: Arc<Auth>,
+        history: History,
         places: Places,
     ) -> Self {
         let since = service.clock().now();
-        Self { service, changes, metrics, gate, auth, places, since }
+        let herd = herd::unknown();
+        Self { service, changes, metrics, gate, auth, history, places, since, herd }
     }
 
     pub(super) fn store(&self) -> &dyn Store {

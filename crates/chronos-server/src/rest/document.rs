@@ -25,6 +25,7 @@ use crate::problem::Problem;
         (name = "jobs", description = "What runs, and when"),
         (name = "executions", description = "What ran, and how it ended"),
         (name = "audit", description = "What was decided and done, by whom and why"),
+        (name = "history", description = "What happened, by the hour, the day, the week, the month and the year"),
         (name = "events", description = "What message jobs said"),
         (name = "subscriptions", description = "Where what message jobs say is sent"),
         (name = "dead letters", description = "What failed for good"),
@@ -96,7 +97,7 @@ fn document() -> utoipa::openapi::OpenApi {
 /// What an operation is called, and no other: clients are made by these names, where those of the handlers
 /// come several times.
 fn operation_id(method: &str, path: &str) -> String {
-    let path = path.replace("{id}", "by_id").replace(".json", "");
+    let path = path.replace("{id}", "by_id").replace("{node}", "by_node").replace(".json", "");
     let words = path.split(['/', '-']).filter(|word| !word.is_empty());
     words.fold(method.to_owned(), |name, word| format!("{name}_{word}"))
 }

@@ -2,13 +2,12 @@
 //!
 //! Whoever reads is served from the log: a page at a time, when it is ready for one. Nothing is kept for it.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::sse::{Event, Sse};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use chronos_core::JobId;
 use chronos_core::store::{EventFilter, EventPage};
 use chronos_engine::Follower;
@@ -19,6 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::api::{Api, json};
 use super::document::WhyNot;
 use super::query::Query;
+use super::streams::{self, SIGN_OF_LIFE};
 use super::wire::event::MessageEvent;
 use crate::auth::Caller;
 use crate::places::Place;
@@ -28,8 +28,6 @@ use crate::problem::{FieldError, Problem};
 const LONGEST_WAIT: u64 = 25;
 /// Events that a stream holds at once.
 const AT_ONCE: usize = 64;
-/// A quiet stream says this often that it is there, and how far the log was looked at.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 /// Message events, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -95,7 +93,7 @@ pub(super) async fn list(
     let page = if wait == 0 {
         reader.look(limit).await?
     } else {
-        let _place = place(&api, &caller)?;
+        let _place = streams::place(&api, &caller)?;
         tokio::select! {
             biased;
             // Nobody is kept waiting by a daemon that stops.
@@ -123,44 +121,30 @@ pub(super) async fn stream(
 ) -> Result<Response, Problem> {
     let (filter, from) = read(&caller, query, "after, job or tag")?;
     let from = last_event(&headers)?.or(from).unwrap_or(Start::Latest);
-    let place = place(&api, &caller)?;
+    let place = streams::place(&api, &caller)?;
     let reader = follow(&api, filter, from).await?;
-    let revoked = api.auth.clone().until_revoked(caller);
-    let gate = api.gate.clone();
-    let over = async move {
-        tokio::select! {
-            () = revoked => {}
-            () = gate.closed() => {}
-        }
-    };
-    let lines = told(reader, place).take_until(Box::pin(over));
-    Ok(Sse::new(lines.map(Ok::<_, Infallible>)).into_response())
+    Ok(streams::answer(&api, caller, told(reader, place)))
 }
 
-/// The events of a reader, a page at a time, each once the one before was taken.
-fn told(reader: Follower, place: Place) -> impl Stream<Item = Event> + Send {
+/// The events of a reader, a page at a time, each once the one before was taken. A page is sent as a whole,
+/// of lines that are written once for all readers.
+fn told(reader: Follower, place: Place) -> impl Stream<Item = Bytes> + Send {
     // Whoever is cut off before the first event knows where to go on.
-    let first = mark(reader.cursor());
+    let first = streams::mark(reader.cursor());
     let pages = futures::stream::unfold((reader, place), async |(mut reader, place)| {
         // A store that fails ends the stream; its reader comes back with what it got.
-        let page = reader.next_within(AT_ONCE, SIGN_OF_LIFE).await.ok()?;
-        let mut lines: Vec<Event> = page.events.iter().map(line).collect();
-        if lines.is_empty() {
-            lines.push(mark(page.cursor));
+        let page = reader.next_shared_within(AT_ONCE, SIGN_OF_LIFE).await.ok()?;
+        if page.events.is_empty() {
+            return Some((streams::mark(page.cursor), (reader, place)));
         }
-        Some((futures::stream::iter(lines), (reader, place)))
+        let lines: Vec<&str> = page.events.iter().map(|event| event.written(line)).collect();
+        Some((Bytes::from(lines.concat()), (reader, place)))
     });
-    futures::stream::once(async { first }).chain(pages.flatten())
+    futures::stream::once(async { first }).chain(pages)
 }
 
-fn line(event: &chronos_core::MessageEvent) -> Event {
-    let told = serde_json::to_string(&MessageEvent::from(event)).unwrap_or_default();
-    Event::default().id(event.sequence.to_string()).event("message").data(told)
-}
-
-/// A line that is no event, but says how far the log was looked at.
-fn mark(cursor: u64) -> Event {
-    Event::default().comment("still here").id(cursor.to_string())
+fn line(event: &chronos_core::MessageEvent) -> Box<str> {
+    streams::event("message", Some(&event.sequence), &MessageEvent::from(event)).into()
 }
 
 /// What is asked for, of what there is for the caller.
@@ -211,11 +195,6 @@ async fn follow(api: &Api, filter: EventFilter, from: Start) -> Result<Follower,
         return Err(Problem::bad_parameter("after", problem));
     }
     Ok(events.follow(filter, after))
-}
-
-/// A place among those who wait.
-fn place(api: &Api, caller: &Caller) -> Result<Place, Problem> {
-    api.places.take(caller).map_err(|problem| Problem::too_many(problem, Duration::ZERO))
 }
 
 fn bad(error: FieldError) -> Problem {

@@ -11,6 +11,7 @@ use chronos_core::{Job, JobId};
 use super::api::Api;
 use super::cursor;
 use super::document::WhyNot;
+use super::ordered::{self, Place};
 use super::page::{self, JobPage, Paged};
 use super::query::Query;
 use super::wire::Errors;
@@ -22,9 +23,9 @@ const PATIENCE: Duration = Duration::from_millis(10);
 /// Jobs found in one step of the store, which others wait for.
 const AT_ONCE: usize = 100;
 const PARAMETERS: &str = "limit, cursor, status, recurring, paused, name, tag, owner, \
-                          next_run_after or next_run_before";
+                          next_run_after, next_run_before or sort";
 
-/// Lists jobs in the order of their ids, which is that of their creation. Filters narrow each other. A
+/// Lists jobs in the order of their ids, which is that of their creation, or of their next runs. Filters narrow each other. A
 /// page may hold fewer jobs than asked for, or none, and still lead on: what few jobs meet is looked
 /// for a while, and then by the next page.
 #[utoipa::path(get, path = "/jobs", tag = "jobs",
@@ -40,7 +41,9 @@ const PARAMETERS: &str = "limit, cursor, status, recurring, paused, name, tag, o
         ("next_run_after" = Option<String>, Query, format = DateTime,
             description = "The next slot is at this instant or later"),
         ("next_run_before" = Option<String>, Query, format = DateTime,
-            description = "The next slot is before this instant")),
+            description = "The next slot is before this instant"),
+        ("sort" = Option<String>, Query, description =
+            "`created`, or `next_run`: the soonest first, those without a next run left out")),
     responses(
         (status = 200, description = "Some of the jobs", body = JobPage),
         WhyNot))]
@@ -50,13 +53,42 @@ pub(super) async fn list(
     mut query: Query,
 ) -> Result<Response, Problem> {
     let (limit, asked) = query.page()?;
+    let by_next_run = query.read("sort", "created or next_run", |text| match text {
+        "created" => Some(false),
+        "next_run" => Some(true),
+        _ => None,
+    });
+    let by_next_run = by_next_run.map_err(|error| Problem::bad_parameters(vec![error]))?;
     let filter = filter(query, &caller)?;
+    if by_next_run == Some(true) {
+        return by_next_run_of(&api, &caller, &filter, limit, asked.as_deref()).await;
+    }
     let after = cursor::read(&filter, asked.as_deref())?.map(JobId::from_bytes);
     let (jobs, rest) = find(&api, &filter, after, limit + 1).await?;
     let told = api.told(&caller, &jobs).await?;
     let lead_on = |job: &JobId| cursor::write(&filter, job.as_bytes());
     let ids = jobs.iter().map(|job| job.spec.id);
     page::answer(ids.zip(told), limit, lead_on, rest.as_ref().map(lead_on))
+}
+
+/// The soonest first.
+async fn by_next_run_of(
+    api: &Api,
+    caller: &Caller,
+    filter: &JobFilter,
+    limit: usize,
+    asked: Option<&str>,
+) -> Result<Response, Problem> {
+    let from = Place::read(filter, asked)?;
+    let (jobs, rest) = ordered::find(api.store(), filter, from, limit + 1, api.now()).await?;
+    let told = api.told(caller, &jobs).await?;
+    let places = jobs.iter().map(Place::of);
+    page::answer(
+        places.zip(told),
+        limit,
+        |place| place.write(filter),
+        rest.map(|it| it.write(filter)),
+    )
 }
 
 /// What is asked for; nobody is told about jobs of others.

@@ -4,24 +4,31 @@ mod api;
 mod api_keys;
 mod audit;
 mod auth;
+mod backfills;
 mod body;
 mod bulk;
+mod changes;
 mod cursor;
 mod dead_letters;
 mod document;
 mod events;
 mod executions;
 mod explain;
+mod herd;
+mod history;
 mod idempotency;
 mod jobs;
 mod lines;
 mod list;
 mod monitoring;
+mod ordered;
 mod page;
 mod patch;
 mod preview;
 mod query;
 mod quiet_hours;
+mod recent;
+mod streams;
 mod strict;
 mod subscriptions;
 mod trace;
@@ -60,11 +67,18 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(list::list, jobs::create))
         .routes(routes!(jobs::create_recurring))
         .routes(routes!(jobs::get, jobs::change, jobs::delete))
+        .routes(routes!(changes::stream))
+        .routes(routes!(recent::list))
         .routes(routes!(jobs::pause))
         .routes(routes!(jobs::resume))
         .routes(routes!(jobs::run))
         .routes(routes!(jobs::retry))
         .routes(routes!(jobs::cancel))
+        .routes(routes!(backfills::list, backfills::create))
+        .routes(routes!(backfills::get))
+        .routes(routes!(backfills::pause))
+        .routes(routes!(backfills::resume))
+        .routes(routes!(backfills::cancel))
         .routes(routes!(executions::list))
         .routes(routes!(executions::get))
         .routes(routes!(executions::cancel))
@@ -82,6 +96,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(subscriptions::resume))
         .routes(routes!(monitoring::jobs))
         .routes(routes!(monitoring::workers))
+        .routes(routes!(herd::show))
         .routes(routes!(document::tell))
         .routes(routes!(auth::signup))
         .routes(routes!(auth::login))
@@ -90,8 +105,16 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(auth::password))
         .routes(routes!(auth::me))
         .routes(routes!(audit::list))
+        .routes(routes!(audit::stream::stream))
         .routes(routes!(audit::accounts::list))
         .routes(routes!(explain::explain))
+        .routes(routes!(history::standing::get))
+        .routes(routes!(history::standing::rebuild))
+        .routes(routes!(history::prune::prune))
+        .routes(routes!(history::toc::list))
+        .routes(routes!(history::toc::get))
+        .routes(routes!(history::jobs::get))
+        .routes(routes!(history::search::get))
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::revoke))
         .routes(routes!(users::list, users::create))

@@ -2,8 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chronos_core::Timestamp;
-use chronos_core::store::{JobCounts, Stats};
+use chronos_core::store::{JobCounts, JobFilter, Stats};
+use chronos_core::{JobSpec, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -24,11 +24,15 @@ pub(super) struct JobFigures {
     retries: u64,
     /// Executions lost with their worker.
     stuck: u64,
+    /// Jobs whose slot is past by more than the usual grace and has not fired; 1,000 at most.
+    overdue: usize,
     /// How long after its time a run began, in milliseconds.
     start_lag: Latency,
     /// How long the scheduler took to look for due jobs and fire them, in milliseconds.
     scheduler_scan: Latency,
     throughput: Throughput,
+    /// By how many milliseconds this node's clock is ahead of the one that nodes share; null where there is none.
+    clock_skew_ms: Option<f64>,
     /// Bytes that the store holds.
     store_bytes: u64,
     /// Since when executions are counted.
@@ -66,10 +70,18 @@ pub(super) struct Executions {
 
 /// How long something took.
 #[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the unit is part of what is told")]
 pub(super) struct Latency {
     avg_ms: Option<f64>,
     max_ms: Option<f64>,
+    /// Half of them took no longer than this, to a fifth.
+    p50_ms: Option<f64>,
+    /// Of a hundred, 99 took no longer than this, to a fifth.
+    p99_ms: Option<f64>,
 }
+
+/// Overdue jobs that are counted.
+const OVERDUE: usize = 1_000;
 
 /// How much this worker gets done.
 #[derive(Debug, Serialize, ToSchema)]
@@ -88,8 +100,18 @@ pub(super) struct Throughput {
             content_type = "application/problem+json")))]
 pub(super) async fn jobs(State(api): State<Api>, _: Caller) -> Result<Response, Problem> {
     let (stats, counts) = (api.store().stats().await?, api.store().count_jobs().await?);
-    let since = api.since;
-    Ok(json(&figures(&api.metrics.figures(), &stats, &counts, since, api.now())))
+    let overdue = overdue(&api).await?;
+    let told = figures(&api.metrics.figures(), &stats, &counts, api.since, api.now());
+    let clock_skew_ms = api.metrics.skew_ms();
+    Ok(json(&JobFigures { overdue, clock_skew_ms, ..told }))
+}
+
+/// How many jobs should have fired by now.
+async fn overdue(api: &Api) -> Result<usize, Problem> {
+    let next_before = Some(api.now().before(JobSpec::DEFAULT_GRACE));
+    let filter = JobFilter { paused: Some(false), next_before, ..JobFilter::default() };
+    // Few jobs are, so that the first page tells all of them.
+    Ok(api.store().find_jobs(&filter, None, OVERDUE).await?.jobs.len())
 }
 
 fn figures(
@@ -100,8 +122,12 @@ fn figures(
     now: Timestamp,
 ) -> JobFigures {
     let seconds = now.since(since).as_secs_f64().max(1.0);
-    let latency =
-        |of: &crate::metrics::Spans| Latency { avg_ms: of.average_ms(), max_ms: of.longest_ms() };
+    let latency = |of: &crate::metrics::Spans| Latency {
+        avg_ms: of.average_ms(),
+        max_ms: of.longest_ms(),
+        p50_ms: of.median_ms(),
+        p99_ms: of.most_ms(),
+    };
     JobFigures {
         jobs: Jobs {
             total: stats.jobs,
@@ -127,12 +153,14 @@ fn figures(
         avg_duration_ms: counted.durations.average_ms(),
         retries: counted.retries,
         stuck: counted.stuck,
+        overdue: 0,
         start_lag: latency(&counted.lags),
         scheduler_scan: latency(&counted.scans),
         throughput: Throughput {
             runs: counted.worker_runs,
             runs_per_second: counted.worker_runs as f64 / seconds,
         },
+        clock_skew_ms: None,
         store_bytes: stats.bytes,
         since,
     }

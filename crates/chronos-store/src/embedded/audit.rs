@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use chronos_core::Timestamp;
 use chronos_core::audit::AuditEvent;
 use chronos_core::store::{AuditFilter, AuditPage, AuditWalk, Error, Result};
 
@@ -15,6 +16,24 @@ pub(super) fn newest(kv: &dyn Kv) -> Result<u64> {
     let (from, to) = Table::Audit.range();
     let last = first_record(kv, &from, &to, Order::Descending)?;
     Ok(last.and_then(|(_, events)| events.last().map(|event| event.sequence)).unwrap_or(0))
+}
+
+/// The key of the newest record, and when its newest decision was made.
+pub(super) fn newest_record(kv: &dyn Kv) -> Result<Option<(Vec<u8>, Timestamp)>> {
+    let (from, to) = Table::Audit.range();
+    let last = first_record(kv, &from, &to, Order::Descending)?;
+    Ok(last.and_then(|(key, events)| Some((key, events.last()?.at))))
+}
+
+/// Visits the decisions of one record after the other, oldest first, until the visitor breaks.
+pub(super) fn records(
+    kv: &dyn Kv,
+    (from, to): (&[u8], &[u8]),
+    mut visitor: impl FnMut(&[u8], &[AuditEvent]) -> ControlFlow<()>,
+) -> Result<()> {
+    visit_entries(kv, (from, to), Order::Ascending, |key, value| {
+        Ok(visitor(key, &decode(key, value)?))
+    })
 }
 
 /// The sequence of the oldest decision that is there; zero when there is none.

@@ -164,7 +164,7 @@ impl Step<'_> {
                 continue;
             }
             let paused = exists
-                && execution.trigger.is_scheduled()
+                && execution.trigger.waits_out_pauses()
                 && self.open(execution.job)?.job.standing.paused.is_some();
             execution.state = Stage::Queued { held: paused };
             self.put_live(execution)?;

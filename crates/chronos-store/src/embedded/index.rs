@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use chronos_core::policy::QuietHours;
 use chronos_core::{
-    Execution, ExecutionId, JobId, PolicyId, Subscription, SubscriptionId, Timestamp,
+    Backfill, Execution, ExecutionId, JobId, PolicyId, Subscription, SubscriptionId, Timestamp,
 };
 use smallvec::SmallVec;
 
@@ -31,6 +31,8 @@ pub(super) struct Index {
     desks: Desks,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     pub(super) subscriptions: BTreeMap<SubscriptionId, Subscription>,
+    /// Backfills that are not over, by their jobs and numbers.
+    pub(super) backfills: BTreeMap<(JobId, u64), Backfill>,
     pub(super) jobs: u64,
     pub(super) roll: Roll,
     running: u64,

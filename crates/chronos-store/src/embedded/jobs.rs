@@ -81,7 +81,7 @@ impl Step<'_> {
             let name = spec.name.to_string();
             return Err(Error::VersionConflict { name, expected, current });
         }
-        let now = self.now;
+        let (now, disables) = (self.now, change == Change::Disable);
         let amended = self.ask(id, |job, live| plan::amend(job, live, change, now))??;
         if amended.spec.version != current {
             self.check_policy(&amended.spec)?;
@@ -96,6 +96,9 @@ impl Step<'_> {
         self.apply(id, &amended.plan)?;
         self.follow_up(id)?;
         self.settle(id)?;
+        if disables {
+            self.give_up_backfills(id)?;
+        }
         let job = self.open(id)?.job.clone();
         if edited {
             self.state.index.roll.remove(&spec);
@@ -119,6 +122,7 @@ impl Step<'_> {
         ] {
             self.delete(&key);
         }
+        self.forget_backfills(id)?;
         let desk = self.state.index.desk_of(id);
         (desk.file, desk.gone) = (None, true);
         let live = self.state.index.live_of(id);
@@ -151,7 +155,9 @@ impl Step<'_> {
         let quiet_hours: Option<&QuietHours> =
             job.spec.quiet_hours.and_then(|policy| index.policies.get(&policy));
         let usual = self.state.usual;
-        Ok(question(job, &Live { executions: &executions, quiet_hours, usual, crowd }))
+        let (storm, executions) = (&self.state.storm, executions.as_slice());
+        let (terse, begins) = (storm.is_terse(self.now), storm.begins(self.now));
+        Ok(question(job, &Live { executions, quiet_hours, usual, crowd, terse, begins }))
     }
 
     pub(super) fn fire_due(&mut self, limit: usize, taker: Option<&Taker>) -> Result<Fired> {
@@ -175,6 +181,7 @@ impl Step<'_> {
                     continue;
                 }
             };
+            self.state.storm.count(&plan, now);
             rows += plan.executions.len() + plan.messages.iter().map(rows_of).sum::<usize>();
             self.apply(id, &plan)?;
             self.settle(id)?;
@@ -207,6 +214,9 @@ impl Step<'_> {
         let now = self.now;
         let plan = self.ask(dead.job, |job, live| plan::redrive(job, live, &dead, now))?;
         self.delete(&Key::DeadLetter(id));
+        if let Some(number) = dead.trigger.backfill() {
+            self.reopen_backfill(dead.job, number)?;
+        }
         self.apply(dead.job, &plan)?;
         self.settle(dead.job)?;
         let again = plan.executions.into_iter().next();

@@ -58,6 +58,8 @@ pub(super) enum Key<'a> {
     Digest(u64),
     /// A subscription to message events.
     Subscription(SubscriptionId),
+    /// A backfill of a job, by its number.
+    Backfill(JobId, u64),
 }
 
 impl Key<'_> {
@@ -99,6 +101,10 @@ impl Key<'_> {
             }
             Self::Policy(policy) => bytes.extend_from_slice(policy.as_bytes()),
             Self::Subscription(id) => bytes.extend_from_slice(id.as_bytes()),
+            Self::Backfill(job, number) => {
+                bytes.extend_from_slice(job.as_bytes());
+                bytes.extend_from_slice(&number.to_be_bytes());
+            }
             Self::Volume(volume) => bytes.extend_from_slice(&volume.to_bytes()),
             Self::Request(request) => bytes.extend_from_slice(request),
             Self::RequestAge(at, id) | Self::Attempt(at, id) => {
@@ -146,6 +152,7 @@ impl Key<'_> {
             Self::Message(_) => Table::Message,
             Self::Digest(_) => Table::Digest,
             Self::Subscription(_) => Table::Subscription,
+            Self::Backfill(..) => Table::Backfill,
         }
     }
 }
@@ -181,6 +188,7 @@ pub(super) enum Table {
     Message,
     Digest,
     Subscription,
+    Backfill,
 }
 
 impl Table {
@@ -195,6 +203,29 @@ pub(super) fn past_of(volume: Volume, job: JobId) -> (Vec<u8>, Vec<u8>) {
     let from = [&[Table::Past as u8], &volume.to_bytes()[..], job.as_bytes()].concat();
     let to = after_prefix(&from);
     (from, to)
+}
+
+/// The keys of a job's past executions in one volume whose ids lie between these, both included.
+pub(super) fn past_between(
+    volume: Volume,
+    job: JobId,
+    (first, last): (ExecutionId, ExecutionId),
+) -> (Vec<u8>, Vec<u8>) {
+    let from = Key::Past(volume, job, first).encode().to_vec();
+    let to = after_prefix(&Key::Past(volume, job, last).encode());
+    (from, to)
+}
+
+/// The keys of a job's backfills.
+pub(super) fn backfills_of(job: JobId) -> (Vec<u8>, Vec<u8>) {
+    let from = [&[Table::Backfill as u8], job.as_bytes().as_slice()].concat();
+    let to = after_prefix(&from);
+    (from, to)
+}
+
+/// The volume that a past execution's key is of.
+pub(super) fn past_volume_in(key: &[u8]) -> Option<Volume> {
+    key.get(1..)?.first_chunk().copied().map(Volume::from_bytes)
 }
 
 /// The keys of an owner's names that begin like this.
@@ -228,9 +259,9 @@ pub(super) fn last_id(key: &[u8]) -> Option<[u8; 16]> {
     key.last_chunk().copied()
 }
 
-/// The keys of the jobs that an execution may belong to.
-pub(super) fn tagged(execution: ExecutionId) -> (Vec<u8>, Vec<u8>) {
-    let from = [&[Table::Tag as u8], execution.tag().as_slice()].concat();
+/// The keys of the jobs that an execution or a backfill of this tag may belong to.
+pub(super) fn tagged(tag: [u8; 4]) -> (Vec<u8>, Vec<u8>) {
+    let from = [&[Table::Tag as u8], tag.as_slice()].concat();
     let to = after_prefix(&from);
     (from, to)
 }
@@ -320,6 +351,8 @@ mod tests {
                 (Key::Spec(job_a), Key::Audit(n)),
                 (Key::RequestAge(at_m, a), Key::RequestAge(at_n, b)),
                 (Key::Attempt(at_m, a), Key::Attempt(at_n, b)),
+                (Key::Backfill(job_a, m), Key::Backfill(job_b, n)),
+                (Key::Backfill(job_a, m), Key::Backfill(job_a, n)),
                 (Key::User(UserId::from_bytes(a)), Key::User(UserId::from_bytes(b))),
             ] {
                 prop_assert_eq!(one.cmp(&other), one.encode().cmp(&other.encode()));
@@ -382,7 +415,7 @@ mod tests {
             let slot = chronos_core::Timestamp::from_secs(at);
             let trigger = chronos_core::execution::Trigger::Schedule;
             let execution = ExecutionId::of(job, slot, &trigger, attempt);
-            let (from, to) = tagged(execution);
+            let (from, to) = tagged(execution.tag());
             let key = Key::Tag(job).encode();
             prop_assert!(from.as_slice() <= &*key && &*key < to.as_slice());
             prop_assert_eq!(tagged_in(&key), Some(job));

@@ -19,19 +19,24 @@ impl State {
         if let Some(live) = self.index.live(id) {
             return Ok(live.clone());
         }
-        let (from, to) = tagged(id);
-        let mut jobs = Vec::new();
-        engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
-            jobs.extend(tagged_in(key));
-            ControlFlow::Continue(())
-        }))?;
         let volume = self.volumes.of(id);
-        for job in jobs {
+        for job in self.jobs_tagged(id.tag())? {
             if let Some(execution) = self.read(&Key::Past(volume, job, id))? {
                 return Ok(execution);
             }
         }
         Err(Error::NoSuchExecution(id))
+    }
+
+    /// The jobs whose ids end like this.
+    pub(super) fn jobs_tagged(&self, tag: [u8; 4]) -> Result<Vec<JobId>> {
+        let (from, to) = tagged(tag);
+        let mut jobs = Vec::new();
+        engine(self.kv.scan(&from, &to, Order::Ascending, &mut |key, _| {
+            jobs.extend(tagged_in(key));
+            ControlFlow::Continue(())
+        }))?;
+        Ok(jobs)
     }
 
     /// The job's executions, newest first: what lives, merged with what is over.
@@ -93,6 +98,9 @@ impl Step<'_> {
     /// Files an execution that is over with its job's past.
     pub(super) fn put_past(&mut self, execution: &Execution) -> Result<()> {
         let (job, id) = (execution.job, execution.id);
+        if execution.trigger.backfill().is_some() {
+            self.filled_in.push(execution.clone());
+        }
         if self.state.index.take_live(id) == Some(Home::Own) {
             self.delete(&Key::Live(id));
         }
@@ -186,5 +194,13 @@ impl Step<'_> {
             }
         }
         Ok(oldest)
+    }
+
+    /// Deletes one of the job's past executions.
+    pub(super) fn take_out_of_past(&mut self, job: JobId, id: ExecutionId) {
+        let volume = self.state.volumes.take_out(id);
+        self.change(volume);
+        self.delete(&Key::Past(volume, job, id));
+        self.delete(&Key::DeadLetter(id));
     }
 }

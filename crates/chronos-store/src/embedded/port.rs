@@ -12,7 +12,8 @@ use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     AuditFilter, AuditPage, AuditWalk, Claimed, Compacted, CompactionHook, Creation, Done,
     EventFilter, EventPage, Finish, Fired, Hold, JobCounts, JobFilter, JobPage, JournalPage,
-    Openings, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
+    Openings, Prune, Pruned, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms,
+    WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, UserId, WorkerId,
@@ -222,6 +223,10 @@ impl Store for EmbeddedStore {
         self.step(before, |step| step.prune_messages(limit)).await
     }
 
+    async fn prune(&self, prune: Prune, from: Option<&[u8]>) -> Result<Pruned> {
+        self.step(prune.before, |step| step.prune(prune, from)).await
+    }
+
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {
         self.step(policy.created_at, |step| step.create_policy(policy)).await
     }
@@ -287,6 +292,10 @@ impl Store for EmbeddedStore {
             // An engine that failed is opened again by a write, and takes the next.
             Err(_) => self.write_again().await,
         }
+    }
+
+    fn pressure(&self) -> Option<String> {
+        self.kv.pressure()
     }
 
     async fn flush(&self) -> Result<()> {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use chronos_core::execution::Token;
 use chronos_core::notice::Occasions;
+use chronos_core::plan::Storm;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{Error, Result};
-use chronos_core::{Execution, ExecutionId, Job, JobId, JobSpec, Subscription};
+use chronos_core::{Backfill, Execution, ExecutionId, Job, JobId, JobSpec, Subscription};
 use serde::de::DeserializeOwned;
 
 use super::Retention;
@@ -47,6 +48,8 @@ pub(super) struct State {
     pub(super) claims: u64,
     /// What is told about jobs that do not say.
     pub(super) usual: Option<Occasions>,
+    /// What was caught up of late.
+    pub(super) storm: Storm,
     /// Up to where old requests are deleted.
     pub(super) forgotten_until: Option<Vec<u8>>,
     /// Whether there is any user: asked at every request until there is one.
@@ -104,6 +107,7 @@ impl State {
             last_fired: 0,
             claims: 0,
             usual: None,
+            storm: Storm::default(),
             forgotten_until: None,
             has_users: false,
             stale: true,
@@ -163,6 +167,15 @@ impl State {
             // One that cannot be read delivers nothing, and says why when it is asked for.
             if let Ok(subscription) = decode::<Subscription>(value) {
                 index.subscriptions.insert(subscription.id, subscription);
+            }
+            Ok(())
+        })?;
+        self.each(Table::Backfill, |_, value| {
+            // One that cannot be read does not go on, and says why when it is asked for.
+            if let Ok(backfill) = decode::<Backfill>(value)
+                && !backfill.is_over()
+            {
+                index.backfills.insert((backfill.job, backfill.number), backfill);
             }
             Ok(())
         })?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::Token;
 use chronos_core::store::{Error, Result, Wake};
-use chronos_core::{Execution, ExecutionId, JobId, Timestamp, TraceId, UserId};
+use chronos_core::{Backfill, Execution, ExecutionId, JobId, Timestamp, TraceId, UserId};
 use serde::Serialize;
 
 use super::apply::Taking;
@@ -33,6 +33,10 @@ pub(super) struct Step<'a> {
     changed: Vec<JobId>,
     /// What a bounded store files with its jobs' past by this step.
     pub(super) filed: Vec<(JobId, ExecutionId)>,
+    /// Runs of backfills that are over by this step.
+    pub(super) filled_in: Vec<Execution>,
+    /// Backfills that this step leaves over.
+    pub(super) over: Vec<Backfill>,
     /// Volumes of the past that this step changes.
     pub(super) volumes: Vec<Volume>,
     wakes: Wakes,
@@ -61,16 +65,22 @@ pub(super) fn readable<T>(loaded: Result<T>) -> Result<Result<T>> {
 
 /// What may have come due by a step.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each loop is woken or is not")]
 pub(super) struct Wakes {
     job: bool,
     execution: bool,
     cancel: bool,
+    backfill: bool,
 }
 
 impl Wakes {
     pub(super) fn iter(self) -> impl Iterator<Item = Wake> {
-        let wakes =
-            [(self.job, Wake::Job), (self.execution, Wake::Execution), (self.cancel, Wake::Cancel)];
+        let wakes = [
+            (self.job, Wake::Job),
+            (self.execution, Wake::Execution),
+            (self.cancel, Wake::Cancel),
+            (self.backfill, Wake::Backfill),
+        ];
         wakes.into_iter().filter(|(set, _)| *set).map(|(_, wake)| wake)
     }
 }
@@ -97,6 +107,8 @@ impl State {
             owner: None,
             changed: Vec::new(),
             filed: Vec::new(),
+            filled_in: Vec::new(),
+            over: Vec::new(),
             volumes: Vec::new(),
             wakes: Wakes::default(),
             taking: None,
@@ -123,6 +135,7 @@ impl Step<'_> {
 
     /// Commits what was gathered; says what may have come due, and whether anything was written.
     fn commit(mut self) -> Result<(Wakes, bool)> {
+        self.count_filled_in()?;
         self.file_standings()?;
         self.file_volumes()?;
         self.file_events()?;
@@ -200,6 +213,11 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// Removes what is filed under a key as it was read.
+    pub(super) fn delete_raw(&mut self, key: crate::kv::Key) {
+        self.batch.delete(key);
+    }
+
     /// Files a key that says all by itself.
     pub(super) fn mark(&mut self, key: &Key<'_>) {
         self.batch.put(key.encode(), Vec::new());
@@ -217,6 +235,11 @@ impl Step<'_> {
     /// Has it known that a run was asked to stop.
     pub(super) fn tell_of_cancel(&mut self) {
         self.wakes.cancel = true;
+    }
+
+    /// Has it known that a backfill may go on.
+    pub(super) fn tell_of_backfill(&mut self) {
+        self.wakes.backfill = true;
     }
 
     /// Files a decision about a job, as a part of this trace if somebody else began it.

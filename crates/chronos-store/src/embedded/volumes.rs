@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use chronos_core::ExecutionId;
+use chronos_core::{ExecutionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Executions that fill a volume: more, and a merge writes more of it anew; fewer, and whoever reads
@@ -32,6 +32,11 @@ impl Volume {
     const FIRST: Self = Self(0);
     /// From the first that can be to the last.
     pub(super) const ALL: (Self, Self) = (Self::FIRST, Self(u64::MAX >> 16));
+
+    /// The first instant of the slots in it.
+    pub(super) fn start(self) -> Timestamp {
+        Timestamp::from_millis(i64::try_from(self.0).unwrap_or(i64::MAX))
+    }
 
     /// The name in as many bytes as ids have for a slot.
     pub(super) fn to_bytes(self) -> [u8; 6] {

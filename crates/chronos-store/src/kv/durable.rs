@@ -63,6 +63,9 @@ pub trait Tables: Send + Sync + Sized + 'static {
 
     /// As [`Kv::size`].
     fn size(&self) -> u64;
+
+    /// As [`Kv::pressure`].
+    fn pressure(&self) -> Option<String>;
 }
 
 /// What went wrong, as far as it matters to what happens next.
@@ -333,6 +336,10 @@ impl<T: Tables> Kv for DurableKv<T> {
 
     fn size(&self) -> u64 {
         self.tables().as_ref().map_or(0, Tables::size)
+    }
+
+    fn pressure(&self) -> Option<String> {
+        self.tables().as_ref().and_then(Tables::pressure)
     }
 }
 

@@ -57,6 +57,11 @@ pub trait Kv: Send + Sync + 'static {
 
     /// Bytes held, as far as the engine knows.
     fn size(&self) -> u64;
+
+    /// Why writes are held up, or are about to be; answers at once.
+    fn pressure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Sees one entry after the other; breaks to end the scan.

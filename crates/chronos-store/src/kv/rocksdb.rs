@@ -197,6 +197,13 @@ impl Tables for RocksTables {
         Ok(compacted)
     }
 
+    fn pressure(&self) -> Option<String> {
+        let read = |name: &str| self.db.property_int_value(name).ok().flatten().unwrap_or(0);
+        let held_up = ["rocksdb.is-write-stopped", "rocksdb.actual-delayed-write-rate"];
+        let held_up = held_up.into_iter().any(|name| read(name) > 0);
+        held_up.then(|| "writes to the store outrun its compaction".into())
+    }
+
     fn size(&self) -> u64 {
         let tables = (0..=u8::MAX).filter_map(|first| self.table(first));
         let in_memory = |table: &_| self.property(table, "rocksdb.cur-size-all-mem-tables");

@@ -23,7 +23,9 @@ impl Step {
         let executions: Vec<&Execution> = desk.live.iter().collect();
         let quiet_hours = job.spec.quiet_hours.and_then(|policy| self.policies.get(&policy));
         let (usual, crowd) = (self.usual, desk.row.crowd);
-        Ok(question(job, &Live { executions: &executions, quiet_hours, usual, crowd }))
+        let (terse, begins) = (self.storm.is_terse(self.now), self.storm.begins(self.now));
+        let executions = &executions;
+        Ok(question(job, &Live { executions, quiet_hours, usual, crowd, terse, begins }))
     }
 
     /// Makes a plan so.

@@ -41,7 +41,9 @@ impl Heads {
     fn push(&mut self, execution: &Execution) -> Result<()> {
         let (number, notice) = match &execution.trigger {
             Trigger::Schedule | Trigger::CatchUp => (None, None),
-            Trigger::Manual { number } => (Some(count(*number)), None),
+            Trigger::Manual { number } | Trigger::Backfill { number, .. } => {
+                (Some(count(*number)), None)
+            }
             Trigger::Notice(notice) => (None, Some(serde_json::to_string(notice))),
         };
         let notice = notice.transpose();
@@ -51,7 +53,10 @@ impl Heads {
         self.jobs.push(execution.job.uuid());
         self.slots.push(time(execution.slot));
         self.run_ats.push(time(execution.run_at));
-        self.triggers.push(execution.trigger.as_str());
+        self.triggers.push(match &execution.trigger {
+            Trigger::Backfill { again: true, .. } => "backfill_again",
+            trigger => trigger.as_str(),
+        });
         self.numbers.push(number);
         self.notices.push(notice);
         self.attempts.push(small(execution.attempt));

@@ -92,7 +92,7 @@ impl Shared {
         Ok(expired)
     }
 
-    async fn newest_audit_partition(&self) -> Outcome<Option<String>> {
+    pub(super) async fn newest_audit_partition(&self) -> Outcome<Option<String>> {
         let query = self.sql.audit_newest.query().bind(time(Timestamp::MIN));
         let newest = self.fetch_optional(query).await?;
         let Some(row) = newest else {

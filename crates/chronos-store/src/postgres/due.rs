@@ -172,7 +172,9 @@ impl Shared {
                 step.taking = Some(Taking::new(taker.clone(), waited));
             }
             let jobs: Vec<JobId> = due.iter().map(|(_, job)| *job).collect();
+            step.storm = *self.storm();
             let planned = plan_all(step, &jobs, &mut fired)?;
+            *self.storm() = step.storm;
             for (crowd, _) in &due[..planned] {
                 sides[usize::from(*crowd)].planned += 1;
             }
@@ -219,6 +221,7 @@ fn plan_all(step: &mut Step, due: &[JobId], fired: &mut Fired) -> Outcome<usize>
         }
         match step.ask(id, |job, live| (job.spec.clone(), plan::plan(job, live, now))) {
             Ok((spec, plan)) => {
+                step.storm.count(&plan, now);
                 // A long message counts for as many rows as it could be.
                 let long = plan.messages.iter().map(|message| message.size() / 1_024);
                 rows += plan.executions.len() + long.sum::<usize>();

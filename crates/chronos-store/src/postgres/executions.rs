@@ -231,7 +231,7 @@ fn release_one(step: &mut Step, hold: &Hold) -> Result<()> {
         return Ok(());
     };
     let paused = match &step.desk(execution.job)?.job {
-        Ok(Some(job)) => execution.trigger.is_scheduled() && job.standing.paused.is_some(),
+        Ok(Some(job)) => execution.trigger.waits_out_pauses() && job.standing.paused.is_some(),
         Ok(None) => false,
         // Whether it may be queued is not known, so it is left to its lease.
         Err(_) => return Ok(()),

@@ -42,8 +42,9 @@ impl PlainEnd {
     ) -> Option<Self> {
         let Holding { execution, spec, mut row } = holding;
         let token = execution.running()?.lease.token;
-        let is_notice = execution.notice().is_some();
-        if finish.ending != Ending::Success || token != finish.hold.token || is_notice {
+        // What somebody else counts as well leads to more than a count.
+        let is_more = execution.notice().is_some() || execution.trigger.backfill().is_some();
+        if finish.ending != Ending::Success || token != finish.hold.token || is_more {
             return None;
         }
         let mut job = Job { spec, standing: std::mem::take(&mut row.standing) };

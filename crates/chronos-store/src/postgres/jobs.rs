@@ -84,8 +84,8 @@ impl Shared {
                 let name = spec.name.to_string();
                 return Err(Error::VersionConflict { name, expected, current }.into());
             }
-            let change = change.clone();
-            let amended = step.ask(id, |job, live| plan::amend(job, live, change, now))??;
+            let asked = change.clone();
+            let amended = step.ask(id, |job, live| plan::amend(job, live, asked, now))??;
             if amended.spec.version != current {
                 self.check_policy(session, &amended.spec).await?;
                 self.replace_spec(session, &amended.spec, now).await?;
@@ -95,6 +95,9 @@ impl Shared {
             }
             step.apply(id, &amended.plan)?;
             step.follow_up(id)?;
+            if change == Change::Disable {
+                self.give_up_backfills(session, step, id).await?;
+            }
             Ok(step.desk(id)?.job()?.clone())
         })
     }
@@ -127,6 +130,7 @@ impl Shared {
             for execution in live {
                 step.ask_to_stop(&execution, CancelCause::JobDeleted)?;
             }
+            self.forget_backfills(session, step, id).await?;
             step.decide(id, None, Decision::Deleted);
             let desk = step.desk(id)?;
             desk.standing_mut().enabled = false;
@@ -176,6 +180,9 @@ impl Shared {
             let taken = query.fetch_optional(&mut **session).await?;
             taken.ok_or(Error::NotDeadLetter(id))?;
             let plan = step.ask(dead.job, |job, live| plan::redrive(job, live, &dead, now))?;
+            if let Some(number) = dead.trigger.backfill() {
+                self.reopen_backfill(session, step, (dead.job, number)).await?;
+            }
             step.apply(dead.job, &plan)?;
             let again = plan.executions.into_iter().next();
             Ok(again.ok_or_else(|| Error::Corrupt("a redriven slot planned nothing".into()))?)
@@ -183,7 +190,7 @@ impl Shared {
     }
 
     /// Locks a job and takes it into the step.
-    async fn lock_job(
+    pub(super) async fn lock_job(
         &self,
         connection: &mut PgConnection,
         step: &mut Step,

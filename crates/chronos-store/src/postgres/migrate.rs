@@ -10,7 +10,7 @@ use super::partitions::lock_key;
 use super::statements::in_schema;
 
 /// The files, never edited once released, numbered from 1.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0001_jobs_and_executions.sql"),
     include_str!("migrations/0002_account_events.sql"),
     include_str!("migrations/0003_quiet_hours_and_pauses.sql"),
@@ -18,6 +18,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("migrations/0005_crowd.sql"),
     include_str!("migrations/0006_audit_digests.sql"),
     include_str!("migrations/0007_subscriptions.sql"),
+    include_str!("migrations/0008_backfills.sql"),
 ];
 
 /// The version of the schema once every migration is applied.

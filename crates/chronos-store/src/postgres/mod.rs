@@ -7,6 +7,7 @@
 mod accounts;
 mod apply;
 mod audit;
+mod backfills;
 mod columns;
 mod compaction;
 mod config;
@@ -24,6 +25,7 @@ mod migrate;
 mod overdue;
 mod partitions;
 mod policies;
+mod prune;
 mod reads;
 mod ready;
 mod requests;
@@ -54,7 +56,8 @@ use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     AuditFilter, AuditPage, AuditWalk, Claimed, Compacted, CompactionHook, Creation, Done,
     EventFilter, EventPage, Finish, Fired, Hold, JobCounts, JobFilter, JobPage, JournalPage,
-    Openings, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms, WakeHook, Worker,
+    Openings, Prune, Pruned, Reaped, Renewal, Request, Result, Stats, Store, Taker, Terms,
+    WakeHook, Worker,
 };
 use chronos_core::{
     Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Timestamp, TraceId, UserId, WorkerId,
@@ -292,6 +295,10 @@ impl Store for PostgresStore {
         self.shared.prune_messages(before, limit).await
     }
 
+    async fn prune(&self, prune: Prune, from: Option<&[u8]>) -> Result<Pruned> {
+        self.shared.prune(prune, from).await
+    }
+
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {
         self.shared.create_policy(&policy, self.act(policy.created_at)).await
     }
@@ -347,6 +354,12 @@ impl Store for PostgresStore {
 
     async fn ready(&self) -> Result<()> {
         self.shared.ready().await
+    }
+
+    fn pressure(&self) -> Option<String> {
+        let pool = &self.shared.pool;
+        let queue = pool.num_idle() == 0 && pool.size() >= self.shared.config.connections;
+        queue.then(|| "every connection to the database is in use".into())
     }
 
     async fn flush(&self) -> Result<()> {

@@ -181,10 +181,22 @@ fn head(fields: &mut Fields<'_>) -> Result<Head> {
 fn trigger(fields: &mut Fields<'_>) -> Result<Trigger> {
     let (name, number): (&str, Option<i64>) = (fields.get()?, fields.get()?);
     let notice: Option<&str> = fields.get()?;
+    trigger_named(name, number, notice)
+}
+
+/// The trigger of this name, with the number or the notice that goes with it.
+pub(super) fn trigger_named(
+    name: &str,
+    number: Option<i64>,
+    notice: Option<&str>,
+) -> Result<Trigger> {
+    let backfill = |number: i64, again| Trigger::Backfill { number: number.unsigned_abs(), again };
     match (name, number, notice) {
         ("schedule", _, _) => Ok(Trigger::Schedule),
         ("catch_up", _, _) => Ok(Trigger::CatchUp),
         ("manual", Some(number), _) => Ok(Trigger::Manual { number: number.unsigned_abs() }),
+        ("backfill", Some(number), _) => Ok(backfill(number, false)),
+        ("backfill_again", Some(number), _) => Ok(backfill(number, true)),
         ("notice", _, Some(notice)) => serde_json::from_str(notice)
             .map(Trigger::Notice)
             .map_err(|error| Error::Corrupt(format!("a notice cannot be read: {error}"))),

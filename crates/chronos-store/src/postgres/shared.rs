@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chronos_core::notice::Occasions;
+use chronos_core::plan::Storm;
 use chronos_core::store::{Error, Result};
 use chronos_core::{JobId, Timestamp};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
@@ -42,6 +43,7 @@ macro_rules! step {
                         let ($session, $step) = (&mut session, &mut step);
                         let value: $crate::postgres::fault::Outcome<_> = async { $body }.await;
                         let value = value?;
+                        shared.settle_backfills($session, $step).await?;
                         shared.write($session, $step).await?;
                         Ok(value)
                     };
@@ -95,11 +97,15 @@ pub(super) struct Shared {
     pub(super) claims: AtomicU64,
     /// Whether some of the crowd was due after the last look.
     pub(super) crowd_is_due: AtomicBool,
+    /// Backfills of jobs up to this one were looked at last.
+    pub(super) backfills_after: Mutex<Uuid>,
     /// Counts reapings.
     pub(super) reaps: AtomicU32,
     pub(super) turns: Turns,
     /// What is told about jobs that do not say.
     usual: Mutex<Option<Occasions>>,
+    /// What was caught up of late.
+    storm: Mutex<Storm>,
 }
 
 /// Counts one down; says whether there was one.
@@ -143,10 +149,12 @@ impl Shared {
             durable_decisions: AtomicU64::new(0),
             found_nothing_due: AtomicBool::new(false),
             crowd_is_due: AtomicBool::new(false),
+            backfills_after: Mutex::new(Uuid::nil()),
             claims: AtomicU64::new(0),
             turns: Turns::default(),
             reaps: AtomicU32::new(0),
             usual: Mutex::default(),
+            storm: Mutex::default(),
             options,
             config,
         })
@@ -155,6 +163,10 @@ impl Shared {
     /// Says what is told about jobs that do not say.
     pub(super) fn notify_on(&self, usual: Option<Occasions>) {
         *self.usual.lock().unwrap_or_else(PoisonError::into_inner) = usual;
+    }
+
+    pub(super) fn storm(&self) -> MutexGuard<'_, Storm> {
+        self.storm.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn usual(&self) -> Option<Occasions> {
@@ -299,6 +311,9 @@ impl Shared {
         }
         if !step.messages.is_empty() {
             self.wakes.emitted();
+        }
+        if step.backfilled {
+            self.wakes.backfilled();
         }
     }
 

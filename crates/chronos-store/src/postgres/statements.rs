@@ -69,11 +69,13 @@ statements! {
     advisory_lock attempts_count attempts_delete attempts_forget attempts_read
     audit_between audit_between_back audit_bounds audit_chapter audit_chapter_back audit_digest_put
     audit_digests_prune audit_file audit_newest audit_read
+    backfill_insert backfill_lock backfill_read backfills_delete backfills_due backfills_lock backfills_next
+    backfills_read backfills_states backfills_unfinished backfills_update
     checkpoint_lock checkpoint_put checkpoint_read clock_read hand_back hold_check
     dead_letter_take dead_letters_read execution_locate execution_read executions_read
     due_lock due_next finish heads_read
-    job_read job_read_named jobs_count jobs_count_of jobs_lock jobs_lock_of jobs_read
-    journal_read journal_specs_read
+    job_read job_read_named jobs_count jobs_count_of jobs_lock jobs_lock_free jobs_lock_of jobs_read
+    journal_read journal_specs_read ledger_read
     key_delete key_insert key_read key_use keys_read
     live_delete live_insert live_lock live_read live_update
     messages_file messages_prune messages_read messages_read_job messages_read_owner

@@ -9,12 +9,12 @@ use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::State;
 use chronos_core::job::Status;
 use chronos_core::notice::Occasions;
-use chronos_core::plan::Ending;
+use chronos_core::plan::{Ending, Storm};
 use chronos_core::policy::{QuietHours, Rank};
 use chronos_core::store::{Claim, Error, Hold, Result, Taker};
 use chronos_core::{
-    Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp, TraceId,
-    UserId,
+    Backfill, Execution, ExecutionId, Job, JobId, JobSpec, Message, PolicyId, Standing, Timestamp,
+    TraceId, UserId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -85,6 +85,8 @@ pub(super) struct Step {
     by: Option<UserId>,
     /// What is told about jobs that do not say.
     pub(super) usual: Option<Occasions>,
+    /// What was caught up of late, by this node.
+    pub(super) storm: Storm,
     pub(super) desks: BTreeMap<JobId, Desk>,
     pub(super) policies: BTreeMap<PolicyId, QuietHours>,
     job_of: FxHashMap<ExecutionId, JobId>,
@@ -99,6 +101,10 @@ pub(super) struct Step {
     /// What it decided; the numbers are told by their places.
     pub(super) events: Vec<AuditEvent>,
     pub(super) messages: Vec<Message>,
+    /// Backfills that are to be written.
+    pub(super) backfills: BTreeMap<(JobId, u64), Backfill>,
+    /// Whether a backfill may go on by it.
+    pub(super) backfilled: bool,
     pub(super) taking: Option<Taking>,
     /// Whether someone was asked to stop.
     pub(super) asked_to_stop: bool,
@@ -152,6 +158,7 @@ impl Step {
             now,
             by,
             usual,
+            storm: Storm::default(),
             desks: BTreeMap::new(),
             policies: BTreeMap::new(),
             job_of: FxHashMap::default(),
@@ -161,6 +168,8 @@ impl Step {
             past: Vec::new(),
             events: Vec::new(),
             messages: Vec::new(),
+            backfills: BTreeMap::new(),
+            backfilled: false,
             taking: None,
             asked_to_stop: false,
             fires: false,

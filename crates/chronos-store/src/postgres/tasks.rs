@@ -144,6 +144,9 @@ impl Shared {
         if news.messages {
             self.wakes.call(Wake::Message);
         }
+        if news.backfills {
+            self.wakes.call(Wake::Backfill);
+        }
     }
 
     /// Finds what is due first of each kind, below whatever horizon.

@@ -7,7 +7,8 @@ use chronos_core::execution::{CancelCause, SkipReason, Token};
 use chronos_core::policy::Rank;
 use chronos_core::store::{Error, Result};
 use chronos_core::{
-    ExecutionId, JobId, KeyId, PolicyId, SessionId, SubscriptionId, Timestamp, UserId, WorkerId,
+    BackfillId, ExecutionId, JobId, KeyId, PolicyId, SessionId, SubscriptionId, Timestamp, UserId,
+    WorkerId,
 };
 use sqlx::postgres::PgRow;
 use sqlx::types::Uuid;
@@ -33,7 +34,7 @@ macro_rules! as_uuid {
         })*
     };
 }
-as_uuid!(JobId, ExecutionId, PolicyId, UserId, SessionId, KeyId, SubscriptionId);
+as_uuid!(BackfillId, JobId, ExecutionId, PolicyId, UserId, SessionId, KeyId, SubscriptionId);
 
 pub(super) fn uuids<'a, I: AsUuid + 'a>(ids: impl IntoIterator<Item = &'a I>) -> Vec<Uuid> {
     ids.into_iter().map(AsUuid::uuid).collect()

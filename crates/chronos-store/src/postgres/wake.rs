@@ -38,6 +38,7 @@ pub(super) struct News {
     pub(super) ready: Option<Timestamp>,
     pub(super) cancel: bool,
     pub(super) messages: bool,
+    pub(super) backfills: bool,
 }
 
 /// What a sleeper was told last.
@@ -141,6 +142,12 @@ impl Wakes {
         self.report(|news| news.messages = true);
     }
 
+    /// A backfill may go on by this node's step.
+    pub(super) fn backfilled(&self) {
+        self.call(Wake::Backfill);
+        self.report(|news| news.backfills = true);
+    }
+
     pub(super) fn hear_due(&self, at: Timestamp) {
         if self.said_due.concerns(at) {
             self.call(Wake::Job);
@@ -161,8 +168,8 @@ impl Wakes {
     /// What there is to tell, as it is sent.
     pub(super) fn take_news(&self) -> Option<String> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let News { due, ready, cancel, messages } = std::mem::take(&mut *pending);
-        if due.is_none() && ready.is_none() && !cancel && !messages {
+        let News { due, ready, cancel, messages, backfills } = std::mem::take(&mut *pending);
+        if due.is_none() && ready.is_none() && !cancel && !messages && !backfills {
             return None;
         }
         let field = |time: Option<Timestamp>| {
@@ -170,7 +177,9 @@ impl Wakes {
         };
         let cancel = if cancel { "cancel" } else { "-" };
         let messages = if messages { "messages" } else { "-" };
-        Some(format!("{} {} {} {cancel} {messages}", self.node, field(due), field(ready)))
+        let backfills = if backfills { "backfills" } else { "-" };
+        let times = format!("{} {} {}", self.node, field(due), field(ready));
+        Some(format!("{times} {cancel} {messages} {backfills}"))
     }
 
     /// What another node says; nothing when it is this node's own voice. What cannot be understood, as
@@ -180,9 +189,9 @@ impl Wakes {
         if words.next() == Some(self.node.to_string().as_str()) {
             return None;
         }
-        let (cancel, messages) = (true, true);
+        let (cancel, messages, backfills) = (true, true, true);
         let (due, ready) = (Some(Timestamp::MIN), Some(Timestamp::MIN));
-        let everything = News { due, ready, cancel, messages };
+        let everything = News { due, ready, cancel, messages, backfills };
         let time = |word: Option<&str>| match word? {
             "-" => Some(None),
             micros => micros.parse().ok().map(|micros| Some(Timestamp::from_micros(micros))),
@@ -191,8 +200,11 @@ impl Wakes {
         let cancel = words.next().map(|word| word == "cancel");
         // Nodes of an earlier version say nothing of messages, and emit none.
         let messages = words.next() == Some("messages");
+        let backfills = words.next() == Some("backfills");
         match (due, ready, cancel) {
-            (Some(due), Some(ready), Some(cancel)) => Some(News { due, ready, cancel, messages }),
+            (Some(due), Some(ready), Some(cancel)) => {
+                Some(News { due, ready, cancel, messages, backfills })
+            }
             _ => Some(everything),
         }
     }
@@ -214,9 +226,11 @@ mod tests {
         one.due(at(10), true);
         one.cancelled();
         one.emitted();
+        one.backfilled();
         let text = one.take_news().unwrap();
         assert_eq!(one.understand(&text), None);
-        let news = News { due: Some(at(10)), ready: None, cancel: true, messages: true };
+        let (due, ready) = (Some(at(10)), None);
+        let news = News { due, ready, cancel: true, messages: true, backfills: true };
         assert_eq!(other.understand(&text), Some(news));
         assert_eq!(one.take_news(), None, "news are told once");
         assert_eq!(other.understand("from the future").unwrap().due, Some(Timestamp::MIN));

@@ -6,7 +6,7 @@ use chronos_core::audit::AuditEvent;
 use chronos_core::job::Status;
 use chronos_core::policy::QuietHours;
 use chronos_core::store::{EventFilter, JobCounts, JobFilter, Stats, Terms};
-use chronos_core::{Execution, Job, JobId, MessageEvent, Store, Timestamp, WorkerId};
+use chronos_core::{Backfill, Execution, Job, JobId, MessageEvent, Store, Timestamp, WorkerId};
 
 use crate::bench::terms;
 
@@ -21,6 +21,7 @@ pub(crate) struct Answers {
     pub(crate) messages: Vec<MessageEvent>,
     pub(crate) policies: Vec<QuietHours>,
     pub(crate) checkpoints: BTreeMap<JobId, Option<Vec<u8>>>,
+    pub(crate) backfills: Vec<Backfill>,
     pub(crate) stats: Stats,
     pub(crate) next: Next,
 }
@@ -55,10 +56,11 @@ impl Answers {
         let mut known: BTreeSet<JobId> = audit.iter().filter_map(|event| event.job).collect();
         known.extend(jobs.iter().map(|job| job.spec.id));
         let mut executions = BTreeMap::new();
-        let mut checkpoints = BTreeMap::new();
+        let (mut checkpoints, mut backfills) = (BTreeMap::new(), Vec::new());
         for job in known {
             executions.insert(job, store.executions(job, None, ALL).await.unwrap());
             checkpoints.insert(job, store.checkpoint(job).await.unwrap());
+            backfills.extend(store.backfills(job, None, ALL).await.unwrap());
         }
         let stats = store.stats().await.unwrap();
         let messages = every_message(store).await;
@@ -70,6 +72,7 @@ impl Answers {
             messages,
             policies: store.policies(None, ALL).await.unwrap(),
             checkpoints,
+            backfills,
             // Engines account for space as they please.
             stats: Stats { bytes: 0, ..stats },
             next: Next::of(store).await,
@@ -88,6 +91,11 @@ impl Answers {
         for execution in self.rows().chain(&self.dead_letters) {
             assert_eq!(store.execution(execution.id).await.as_ref(), Ok(execution));
         }
+        for backfill in &self.backfills {
+            assert_eq!(store.backfill(backfill.id()).await.as_ref(), Ok(backfill));
+            let alive = self.rows().filter(|row| row.is_live() && backfill.asked_for(row)).count();
+            assert_eq!(backfill.counts.under_way(), alive as u64, "{backfill:?}");
+        }
         let running = self.rows().filter(|row| row.running().is_some()).count() as u64;
         let queued = self.rows().filter(|row| row.is_queued()).count() as u64;
         let jobs = self.jobs.len() as u64;
@@ -101,7 +109,9 @@ impl Answers {
         }
         assert_eq!(store.count_jobs().await, Ok(by_status));
         self.assert_found(store).await;
-        for (event, sequence) in self.audit.iter().zip(1..) {
+        // From the first that is kept: older ones may have been pruned.
+        let first = self.audit.first().map_or(1, |event| event.sequence);
+        for (event, sequence) in self.audit.iter().zip(first..) {
             assert_eq!(event.sequence, sequence, "decisions are counted gaplessly");
         }
     }
@@ -149,6 +159,7 @@ impl Answers {
         assert_eq!(self.audit, other.audit, "audit");
         assert_eq!(self.policies, other.policies, "policies");
         assert_eq!(self.checkpoints, other.checkpoints, "checkpoints");
+        assert_eq!(self.backfills, other.backfills, "backfills");
         assert_eq!(self.stats, other.stats, "stats");
         assert_eq!(self.next, other.next, "what is next");
     }

@@ -7,6 +7,7 @@
 mod answers;
 mod bench;
 mod conformance;
+mod differential;
 #[cfg(any(feature = "fjall", feature = "rocksdb"))]
 mod disk;
 mod embedded;
@@ -19,6 +20,7 @@ mod shared_kv;
 use conformance::accounts::account_conformance;
 use conformance::conformance;
 use conformance::subscriptions::subscription_conformance;
+use differential::differential;
 use kv::kv_conformance;
 
 // The tests of the whole workspace have the fjall engine, because the daemon asks for it; those of this
@@ -32,6 +34,15 @@ conformance!(rocksdb, crate::disk::engine::rocksdb, 40);
 // Histories on PostgreSQL are fewer: each step is a dozen transactions.
 #[cfg(feature = "postgres")]
 conformance!(on_postgres, crate::postgres::fresh, 12);
+
+// Where a step takes longer, fewer histories are lived through.
+differential!(differential_on_memory, crate::bench::memory, 1_500);
+#[cfg(feature = "fjall")]
+differential!(differential_on_fjall, crate::disk::engine::fjall, 150);
+#[cfg(feature = "rocksdb")]
+differential!(differential_on_rocksdb, crate::disk::engine::rocksdb, 150);
+#[cfg(feature = "postgres")]
+differential!(differential_on_postgres, crate::postgres::fresh, 40);
 
 account_conformance!(memory_accounts, crate::bench::shared_memory);
 #[cfg(feature = "fjall")]

@@ -1,6 +1,6 @@
 /** A job as it is written in a form, and as the API is asked for it. */
 import type { HeaderValue, Job, NewJob, Schedule, Target } from "@/api/client";
-import { fromLocalField, toLocalField } from "@/lib/time";
+import { fromLocalField, here, inZone, toLocalField } from "@/lib/time";
 
 export interface Header {
   key: number;
@@ -99,7 +99,7 @@ export function scheduleOf(draft: Draft): Schedule {
       return { type: "interval", seconds, ...(draft.fixedDelay && { fixed_delay: true }), ...bounds };
     }
     case "one_shot":
-      return { type: "one_shot", ...(draft.at && { at: fromLocalField(draft.at) }) };
+      return { type: "one_shot", ...(draft.at && { at: inZone(draft.at, draft.timezone) }) };
   }
 }
 
@@ -190,6 +190,7 @@ export function draftOf(job: Job): Draft {
   const draft: Draft = { ...BLANK, name: job.name, tags: job.tags.join(", "), kind: schedule.type };
   if (schedule.type === "one_shot") {
     draft.at = schedule.at ? toLocalField(schedule.at) : "";
+    draft.timezone = here;
   } else {
     draft.startAt = schedule.start_at ? toLocalField(schedule.start_at) : "";
     draft.endAt = schedule.end_at ? toLocalField(schedule.end_at) : "";

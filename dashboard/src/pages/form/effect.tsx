@@ -7,11 +7,46 @@ import { brief } from "@/lib/time";
 import { zoneOf } from "@/lib/words";
 import { Panel } from "@/ui/panel";
 
+interface Changed {
+  field: string;
+  was: string | undefined;
+  is: string | undefined;
+}
+
+/** Each field that differs, with both of its values. */
+function changes(before: Json, after: Json, prefix = ""): Changed[] {
+  const told: Changed[] = [];
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [was, is] = [before[key], after[key]];
+    const field = prefix + key;
+    if (JSON.stringify(was) === JSON.stringify(is)) continue;
+    if (isFields(was) && isFields(is)) told.push(...changes(was, is, `${field}.`));
+    else told.push({ field, was: text(was), is: text(is) });
+  }
+  return told;
+}
+
+function isFields(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
 const STILL_MS = 300;
 /** Runs that are shown one by one. */
 const SHOWN = 4;
 
-export function Effect({ job, patch }: { job: Job; patch: Json }) {
+interface Props {
+  job: Job;
+  patch: Json;
+  before: Json;
+  after: Json;
+}
+
+export function Effect({ job, patch, before, after }: Props) {
   const text = JSON.stringify(patch);
   const [still, setStill] = useState(text);
   useEffect(() => {
@@ -28,7 +63,7 @@ export function Effect({ job, patch }: { job: Job; patch: Json }) {
         }),
       ),
     retry: false,
-    placeholderData: (before) => before,
+    placeholderData: (last) => last,
   });
   const zone = zoneOf(job.schedule);
   const list = (sign: string, runs: { nominal: string }[], tone: string) =>
@@ -40,13 +75,18 @@ export function Effect({ job, patch }: { job: Job; patch: Json }) {
   return (
     <Panel title="What this changes">
       <div className="space-y-3 p-4 text-sm">
-        <ul className="flex flex-wrap gap-1.5">
-          {Object.keys(patch).map((field) => (
-            <li key={field} className="rounded bg-sunken px-1.5 font-mono text-2xs text-soft">
-              {field}
-            </li>
+        <dl className="space-y-2">
+          {changes(before, after).map(({ field, was, is }) => (
+            <div key={field} className="min-w-0">
+              <dt className="font-mono text-2xs text-faint">{field}</dt>
+              <dd className="wrap-anywhere font-mono text-xs">
+                {was !== undefined && <del className="text-bad decoration-bad/50">{was}</del>}
+                {was !== undefined && is !== undefined && " "}
+                {is !== undefined && <ins className="text-good no-underline">{is}</ins>}
+              </dd>
+            </div>
           ))}
-        </ul>
+        </dl>
         {asked.data && (
           <>
             <p data-testid="effect">{asked.data.summary}</p>

@@ -5,6 +5,7 @@ import { quietHours } from "@/api/queries";
 import { Button } from "@/ui/button";
 import { Area, Choice, Field, Input, Select } from "@/ui/field";
 import type { Draft, Header } from "./draft";
+import { JsonArea } from "./json-area";
 
 export interface PartProps {
   draft: Draft;
@@ -19,9 +20,8 @@ export function TargetFields({ draft, set, errors }: PartProps) {
   const options: { value: Draft["target"]; label: string }[] = [
     { value: "http", label: "Call an endpoint" },
     { value: "message", label: "Say a message" },
+    { value: "handler", label: "Call a handler" },
   ];
-  // Handlers are made by programs, so a job that has one is shown it and no other is offered one.
-  if (draft.target === "handler") options.push({ value: "handler", label: "Handler" });
   return (
     <div className="space-y-4">
       <Choice
@@ -45,12 +45,16 @@ export function TargetFields({ draft, set, errors }: PartProps) {
             hint="Any JSON, for programs; its strings may hold the same."
             error={errors["target.template.structured"]}
           >
-            <Area value={draft.structured} onChange={({ target }) => set({ structured: target.value })} />
+            <JsonArea value={draft.structured} onChange={(structured) => set({ structured })} />
           </Field>
         </>
       )}
       {draft.target === "handler" && (
-        <Field label="Handler" error={errors["target.name"]}>
+        <Field
+          label="Handler"
+          hint="The name that a program registered it under, in the process that runs the jobs."
+          error={errors["target.name"] ?? errors.target}
+        >
           <Input value={draft.handler} onChange={({ target }) => set({ handler: target.value })} />
         </Field>
       )}
@@ -86,11 +90,11 @@ function HttpFields({ draft, set, errors }: PartProps) {
         hint="The body of the request: JSON, or text that is sent as it is."
         error={errors.payload}
       >
-        <Area
+        <JsonArea
           rows={5}
           placeholder='{"pages": 3}'
           value={draft.payload}
-          onChange={({ target }) => set({ payload: target.value })}
+          onChange={(payload) => set({ payload })}
         />
       </Field>
       <details className="text-sm">

@@ -4,24 +4,16 @@ import { useDeferredValue, useEffect, useState } from "react";
 import type { Run, Schedule } from "@/api/client";
 import { fieldsOf, inWords } from "@/api/problem";
 import { preview } from "@/api/queries";
-import { absolute, here, relative, useNow } from "@/lib/time";
+import { absolute, here, inZone, relative, useNow } from "@/lib/time";
 import { Choice, Field, Input, Select } from "@/ui/field";
 import { Badge } from "@/ui/status";
+import { Builder } from "./builder";
 import { type Draft, scheduleOf, UNITS, type Unit } from "./draft";
 import type { PartProps } from "./parts";
+import { Strip } from "./strip";
 
 /** How long somebody stops writing before what they wrote is looked at. */
 const STILL_MS = 250;
-
-const PICKS = [
-  ["Every 5 minutes", "*/5 * * * *"],
-  ["Hourly", "0 * * * *"],
-  ["Daily at 9", "0 9 * * *"],
-  ["Weekdays at 9", "0 9 * * 1-5"],
-  ["Mondays at 9", "0 9 * * 1"],
-  ["First of the month", "0 0 1 * *"],
-  ["Last day of the month", "0 0 L * *"],
-] as const;
 
 const UNIT_NAMES: Record<Unit, string> = { s: "seconds", min: "minutes", h: "hours", d: "days" };
 const ZONES = Intl.supportedValuesOf("timeZone");
@@ -29,6 +21,11 @@ const ZONES = Intl.supportedValuesOf("timeZone");
 export function ScheduleFields({ draft, set, errors }: PartProps) {
   return (
     <div className="space-y-4">
+      <datalist id="zones">
+        {ZONES.map((zone) => (
+          <option key={zone} value={zone} />
+        ))}
+      </datalist>
       <Choice
         label="Kind of schedule"
         value={draft.kind}
@@ -62,25 +59,8 @@ export function ScheduleFields({ draft, set, errors }: PartProps) {
                 onChange={({ target }) => set({ timezone: target.value })}
               />
             </Field>
-            <datalist id="zones">
-              {ZONES.map((zone) => (
-                <option key={zone} value={zone} />
-              ))}
-            </datalist>
           </div>
-          <div className="flex flex-wrap gap-1.5">
-            {PICKS.map(([name, expression]) => (
-              <button
-                key={name}
-                type="button"
-                aria-pressed={draft.expression === expression}
-                onClick={() => set({ expression })}
-                className="rounded-full border px-2.5 py-0.5 text-soft text-xs hover:bg-hover aria-pressed:border-accent aria-pressed:text-accent"
-              >
-                {name}
-              </button>
-            ))}
-          </div>
+          <Builder expression={draft.expression} onChange={(expression) => set({ expression })} />
         </>
       )}
       {draft.kind === "interval" && (
@@ -115,19 +95,33 @@ export function ScheduleFields({ draft, set, errors }: PartProps) {
         </div>
       )}
       {draft.kind === "one_shot" && (
-        <Field label="At" hint={`In ${here}; left empty, it runs now.`} error={errors["schedule.at"]}>
-          <Input
-            type="datetime-local"
-            step={1}
-            className="sm:w-64"
-            value={draft.at}
-            onChange={({ target }) => set({ at: target.value })}
-          />
-        </Field>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="At" hint="Left empty, it runs now." error={errors["schedule.at"]}>
+            <Input
+              type="datetime-local"
+              step={1}
+              value={draft.at}
+              onChange={({ target }) => set({ at: target.value })}
+            />
+          </Field>
+          <Field label="On the clocks of" hint={sameTime(draft)} error={errors.timezone}>
+            <Input
+              list="zones"
+              value={draft.timezone}
+              onChange={({ target }) => set({ timezone: target.value })}
+            />
+          </Field>
+        </div>
       )}
       {draft.kind !== "one_shot" && <Bounds draft={draft} set={set} errors={errors} />}
     </div>
   );
+}
+
+/** The same instant on the clocks of whoever writes, where those are others. */
+function sameTime({ at, timezone }: Draft): string | undefined {
+  const instant = at ? inZone(at, timezone) : undefined;
+  return instant && timezone !== here ? `${absolute(instant)} ${here}` : undefined;
 }
 
 function Bounds({ draft, set, errors }: PartProps) {
@@ -186,6 +180,7 @@ export function Meaning({ draft }: { draft: Draft }) {
       <p className="wrap-anywhere mb-3 font-medium text-sm" data-testid="description">
         {asked.data.description}
       </p>
+      <Strip runs={asked.data.runs} zone={schedule.type === "cron" ? schedule.timezone : undefined} />
       {asked.data.runs.length === 0 && <p className="text-faint text-sm">No run is to come.</p>}
       <ol className="divide-y">
         {asked.data.runs.map((run) => (

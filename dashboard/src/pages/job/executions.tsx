@@ -11,7 +11,12 @@ import { Panel, Table, Td, Th, Tr } from "@/ui/panel";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 
-const TRIGGERS: Record<string, string> = { manual: "by hand", catch_up: "caught up", notice: "notice" };
+const TRIGGERS: Record<string, string> = {
+  manual: "by hand",
+  catch_up: "caught up",
+  backfill: "backfill",
+  notice: "notice",
+};
 
 export function Executions({ job }: { job: Job }) {
   const [trail, setTrail] = useState<string[]>([]);

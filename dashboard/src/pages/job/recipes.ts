@@ -1,5 +1,5 @@
 /** A job as a request and as a command that make another like it. */
-import type { Job } from "@/api/client";
+import type { Job, NewJob } from "@/api/client";
 
 /** What of a job was asked for, as a request says it. */
 export function askedFor(job: Job) {
@@ -24,34 +24,42 @@ export function askedFor(job: Job) {
 }
 
 export function asCurl(job: Job): string {
-  const path = job.recurring ? "/jobs/recurring" : "/jobs";
-  const body = JSON.stringify(askedFor(job), null, 2);
+  return curl(askedFor(job) as NewJob);
+}
+
+export function asCommand(job: Job): string {
+  return command(askedFor(job) as NewJob);
+}
+
+/** What makes a job, as a request. */
+export function curl(body: NewJob): string {
+  const path = body.schedule && body.schedule.type !== "one_shot" ? "/jobs/recurring" : "/jobs";
   return [
     `curl -s ${quoted(location.origin + path)}`,
     `-H 'content-type: application/json'`,
     `-H "authorization: Bearer $TOKEN"`,
-    `-d ${quoted(body)}`,
+    `-d ${quoted(JSON.stringify(body, null, 2))}`,
   ].join(" \\\n  ");
 }
 
-export function asCommand(job: Job): string {
-  const { schedule, target } = job;
-  const words = ["chronos jobs create", quoted(job.name)];
+/** What makes a job, as a command. */
+export function command({ name, schedule, target, max_retry, tags }: NewJob): string {
+  const words = ["chronos jobs create", quoted(name ?? "job")];
   const flag = (name: string, value: string | number | undefined | null) => {
     if (value != null) words.push(`--${name} ${typeof value === "number" ? value : quoted(value)}`);
   };
-  if (schedule.type === "cron") {
+  if (schedule?.type === "cron") {
     flag("cron", schedule.expression);
     flag("tz", schedule.timezone);
-  } else if (schedule.type === "interval") flag("every", `${schedule.seconds}s`);
-  else flag("at", schedule.at);
+  } else if (schedule?.type === "interval") flag("every", `${schedule.seconds}s`);
+  else flag("at", schedule?.at);
   if (target.type === "http") {
     flag("url", target.url);
     flag("method", target.method);
   } else if (target.type === "message") flag("message", target.template.text);
   else flag("handler", target.name);
-  if (job.max_retry > 0) flag("retries", job.max_retry);
-  for (const tag of job.tags) flag("tag", tag);
+  if (max_retry) flag("retries", max_retry);
+  for (const tag of tags ?? []) flag("tag", tag);
   return words.join(" ");
 }
 

@@ -1,15 +1,28 @@
 /** What is told about each job in the table of jobs. */
 import { Link, useNavigate } from "@tanstack/react-router";
-import { createColumnHelper, type RowData } from "@tanstack/react-table";
-import { CircleCheck, CircleX, Ellipsis, Pause, Pencil, Play, Power, RotateCw, Trash2 } from "lucide-react";
-import type { Job } from "@/api/client";
+import { createColumnHelper, type RowData, type TableMeta } from "@tanstack/react-table";
+import {
+  ArrowUp,
+  ArrowUpDown,
+  CircleCheck,
+  CircleX,
+  Ellipsis,
+  Pause,
+  Pencil,
+  Play,
+  Power,
+  RotateCw,
+  Trash2,
+} from "lucide-react";
+import type { Job, RecentRun } from "@/api/client";
 import { ACTS, type Act } from "@/api/verbs";
-import { span } from "@/lib/time";
+import { brief, here, span } from "@/lib/time";
 import { aim, described, statusOf, toneOf, written, zoneOf } from "@/lib/words";
 import type { May } from "@/parts/may";
 import { Moment } from "@/parts/moment";
 import { Button } from "@/ui/button";
 import { Divider, Item, Menu } from "@/ui/menu";
+import { Sparkline } from "@/ui/sparkline";
 import { Status, Tag } from "@/ui/status";
 
 declare module "@tanstack/react-table" {
@@ -17,6 +30,11 @@ declare module "@tanstack/react-table" {
     act: (act: Act, jobs: TData[]) => void;
     actAtOnce: (act: Act, job: TData) => void;
     may: May;
+    /** How the newest runs of each went, as far as that is known. */
+    recent: Map<string, RecentRun[]>;
+    /** What jobs are in the order of. */
+    sort: string | undefined;
+    onSort: (sort: string | undefined) => void;
   }
   interface ColumnMeta<TData extends RowData, TValue> {
     className?: string;
@@ -25,7 +43,7 @@ declare module "@tanstack/react-table" {
 
 const column = createColumnHelper<Job>();
 const WIDE = "hidden md:table-cell";
-const WIDER = "hidden xl:table-cell";
+const WIDER = "hidden 2xl:table-cell";
 
 export const columns = [
   column.display({
@@ -84,7 +102,7 @@ export const columns = [
   column.accessor("description", {
     header: "Schedule",
     cell: ({ row: { original: job } }) => (
-      <div className="max-w-80">
+      <div className="max-w-64">
         <div className="text-soft">{described(job)}</div>
         {job.schedule.type === "cron" && (
           <div className="font-mono text-2xs text-faint">{written(job.schedule)}</div>
@@ -94,10 +112,8 @@ export const columns = [
     meta: { className: WIDE },
   }),
   column.accessor("next_execution_time", {
-    header: "Next run",
-    cell: ({ row: { original: job } }) => (
-      <Moment coming at={job.next_execution_time} zone={zoneOf(job.schedule)} />
-    ),
+    header: ({ table }) => <Soonest meta={table.options.meta} />,
+    cell: ({ row: { original: job } }) => <NextRun job={job} />,
     meta: { className: "hidden sm:table-cell" },
   }),
   column.accessor("last_run_at", {
@@ -120,12 +136,53 @@ export const columns = [
     meta: { className: WIDER },
   }),
   column.display({
+    id: "durations",
+    header: "Durations",
+    cell: ({ row: { original: job }, table }) => <Sparkline runs={table.options.meta?.recent.get(job.id)} />,
+    meta: { className: "hidden lg:table-cell" },
+  }),
+  column.display({
     id: "acts",
     header: () => <span className="sr-only">Actions</span>,
     cell: ({ row: { original: job }, table }) => <Acts job={job} meta={table.options.meta} />,
     meta: { className: "w-10 py-1" },
   }),
 ];
+
+/** The head of a column that puts jobs in its order. */
+function Soonest({ meta }: { meta: TableMeta<Job> | undefined }) {
+  const on = meta?.sort === "next_run";
+  const Icon = on ? ArrowUp : ArrowUpDown;
+  return (
+    <button
+      type="button"
+      aria-pressed={on}
+      title={on ? "In the order of their making" : "The soonest first"}
+      onClick={() => meta?.onSort(on ? undefined : "next_run")}
+      className="inline-flex items-center gap-1 rounded hover:text-ink aria-pressed:text-ink"
+    >
+      Next run <Icon className="size-3" aria-hidden />
+    </button>
+  );
+}
+
+/** When it runs next: how far away, and exactly when, on both clocks. */
+function NextRun({ job }: { job: Job }) {
+  const at = job.next_execution_time;
+  const zone = zoneOf(job.schedule);
+  if (!at) return <span className="text-faint">–</span>;
+  return (
+    <div className="whitespace-nowrap">
+      <Moment coming at={at} zone={zone} />
+      <div className="tabular text-2xs text-faint">{brief(at)}</div>
+      {zone && zone !== here && (
+        <div className="tabular text-2xs text-faint">
+          {brief(at, zone)} {zone.split("/").at(-1)?.replaceAll("_", " ")}
+        </div>
+      )}
+    </div>
+  );
+}
 
 function LastRun({ job }: { job: Job }) {
   if (!job.last_run_at) return <span className="text-faint">never</span>;
@@ -141,7 +198,7 @@ function LastRun({ job }: { job: Job }) {
         <Moment at={job.last_run_at} zone={zoneOf(job.schedule)} />
       </span>
       {failed && job.last_error ? (
-        <div className="max-w-64 truncate text-2xs text-bad" title={job.last_error}>
+        <div className="max-w-36 truncate text-2xs text-bad 2xl:max-w-64" title={job.last_error}>
           {job.last_error}
         </div>
       ) : (
@@ -155,7 +212,7 @@ function LastRun({ job }: { job: Job }) {
 
 interface ActsProps {
   job: Job;
-  meta: import("@tanstack/react-table").TableMeta<Job> | undefined;
+  meta: TableMeta<Job> | undefined;
 }
 
 function Acts({ job, meta }: ActsProps) {

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Search, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { JobFigures } from "@/api/client";
-import { figures, type JobFilter } from "@/api/queries";
+import { figures, type JobFilter, users } from "@/api/queries";
 import { classes } from "@/lib/classes";
 import { fromLocalField, toLocalField } from "@/lib/time";
 import { number } from "@/lib/words";
@@ -38,6 +38,8 @@ const VIEWS: View[] = [
 export function Filters({ filter, onChange }: Props) {
   const may = useMay();
   const { data } = useQuery({ ...figures, enabled: may.oversee });
+  const people = useQuery({ ...users, enabled: may.admin });
+  const [more, setMore] = useState(false);
   const isNarrow = filter.name || filter.tag || filter.recurring !== undefined || filter.owner;
   const hasTimes = filter.next_run_after || filter.next_run_before;
   return (
@@ -72,29 +74,51 @@ export function Filters({ filter, onChange }: Props) {
           onChange={(name) => onChange({ ...filter, name })}
           wide
         />
-        <Written label="Tag" value={filter.tag} onChange={(tag) => onChange({ ...filter, tag })} />
-        <select
-          aria-label="Kind of schedule"
-          className="input w-auto"
-          value={String(filter.recurring ?? "")}
-          onChange={({ target }) =>
-            onChange({ ...filter, recurring: target.value === "" ? undefined : target.value === "true" })
-          }
-        >
-          <option value="">Any schedule</option>
-          <option value="true">Recurring</option>
-          <option value="false">One-time</option>
-        </select>
-        <Instant
-          label="Next run from"
-          value={filter.next_run_after}
-          onChange={(next_run_after) => onChange({ ...filter, next_run_after })}
-        />
-        <Instant
-          label="Next run before"
-          value={filter.next_run_before}
-          onChange={(next_run_before) => onChange({ ...filter, next_run_before })}
-        />
+        <Button size="small" className="sm:hidden" aria-expanded={more} onClick={() => setMore(!more)}>
+          {more ? "Fewer filters" : "More filters"}
+        </Button>
+        <div className={more ? "contents" : "hidden sm:contents"}>
+          <Written label="Tag" value={filter.tag} onChange={(tag) => onChange({ ...filter, tag })} />
+          {people.data && (
+            <select
+              aria-label="Owner"
+              className="input w-auto"
+              value={filter.owner ?? ""}
+              onChange={({ target }) => onChange({ ...filter, owner: target.value || undefined })}
+            >
+              <option value="">Of everybody</option>
+              {people.data.items.map((user) => (
+                <option key={user.id} value={user.id}>
+                  of {user.username}
+                </option>
+              ))}
+            </select>
+          )}
+          <select
+            aria-label="Kind of schedule"
+            className="input w-auto"
+            value={String(filter.recurring ?? "")}
+            onChange={({ target }) =>
+              onChange({ ...filter, recurring: target.value === "" ? undefined : target.value === "true" })
+            }
+          >
+            <option value="">Any schedule</option>
+            <option value="true">Recurring</option>
+            <option value="false">One-time</option>
+          </select>
+          <span className="flex max-w-full flex-wrap items-center gap-2">
+            <Instant
+              label="Next run from"
+              value={filter.next_run_after}
+              onChange={(next_run_after) => onChange({ ...filter, next_run_after })}
+            />
+            <Instant
+              label="Next run before"
+              value={filter.next_run_before}
+              onChange={(next_run_before) => onChange({ ...filter, next_run_before })}
+            />
+          </span>
+        </div>
         {(isNarrow || hasTimes) && (
           <Button kind="quiet" size="small" onClick={() => onChange({ status: filter.status })}>
             <X /> Clear

@@ -11,26 +11,18 @@ import { Loading } from "@/ui/states";
 
 const SHOWN = 7;
 const HOUR_MS = 3_600_000;
-/** Jobs come in the order of their making, so the next ones are picked from among these. */
-const LOOKED_AT = 1000;
 
 export function ComingUp() {
   const asked = useQuery({
     queryKey: ["jobs", "coming"],
     queryFn: async () => {
       const next_run_before = new Date(Date.now() + HOUR_MS).toISOString();
-      const query = { next_run_before, limit: LOOKED_AT };
-      const page = await done(api.GET("/jobs", { params: { query } }));
-      const when = (at: string | null | undefined) => (at ? Date.parse(at) : 0);
-      return page.items
-        .filter((job) => job.next_execution_time && !job.paused)
-        .sort((a, b) => when(a.next_execution_time) - when(b.next_execution_time))
-        .slice(0, SHOWN);
+      const query = { next_run_before, paused: false, sort: "next_run", limit: SHOWN };
+      return (await done(api.GET("/jobs", { params: { query } }))).items;
     },
-    refetchInterval: 5_000,
   });
   return (
-    <Panel title="Coming up" aside="within the hour" className="xl:col-span-2">
+    <Panel title="Coming up" aside="within the hour">
       {asked.isPending && <Loading rows={4} />}
       {asked.data?.length === 0 && <p className="p-4 text-faint text-sm">Nothing is due within the hour.</p>}
       <ul className="divide-y text-sm">

@@ -126,11 +126,10 @@ function Days({ days, onChange }: { days: string[]; onChange: (days: string[]) =
             key={day}
             type="button"
             aria-pressed={on}
-            aria-label={day}
             onClick={() => onChange(on ? days.filter((it) => it !== day) : [...days, day])}
-            className="size-7 rounded border text-2xs capitalize aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-on-ink"
+            className="h-7 w-9 rounded border text-2xs capitalize aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-on-ink"
           >
-            {day.slice(0, 2)}
+            {day}
           </button>
         );
       })}

@@ -94,3 +94,45 @@ fn run_all_capped_runs_them_at_once_where_runs_may_overlap() {
     let plan = desk.plan("09:03:00");
     assert_eq!(rows(&plan), ["09:01:00 queued", "09:02:00 queued", "09:03:00 queued"]);
 }
+
+#[test]
+fn what_was_missed_longer_ago_than_the_window_is_not_caught_up() {
+    let all = CatchUpPolicy::RunAllCapped(few(9));
+    let window = |minutes| {
+        move |spec: &mut JobSpec| {
+            spec.catch_up_window = Some(Duration::from_mins(minutes));
+        }
+    };
+    let mut desk = Desk::new(every_minute()).catch_up(all).with(window(2));
+    let planned = [
+        "09:01:00 skipped: missed",
+        "09:02:00 skipped: missed",
+        "09:03:00 queued",
+        "09:04:00 held",
+        "09:05:00 skipped: overlap",
+    ];
+    assert_eq!(rows(&desk.plan("09:05:00")), planned);
+    let mut desk = Desk::new(every_minute()).catch_up(CatchUpPolicy::RunOnce).with(window(2));
+    assert_eq!(
+        summaries(&desk.plan("09:04:30")),
+        [
+            "missed the run of 09:01:00: nobody was there to fire in time",
+            "missed the run of 09:02:00: nobody was there to fire in time",
+            "caught up the missed run of 09:04:00, standing for 2 runs from 09:03:00 to 09:04:00",
+        ]
+    );
+    let mut desk = Desk::new(once("09:01:00")).with(window(5));
+    assert_eq!(rows(&desk.plan("09:06:00.000001")), ["09:01:00 skipped: missed"]);
+    let mut desk = Desk::new(once("09:01:00")).with(window(5));
+    assert_eq!(rows(&desk.plan("09:06:00")), ["09:01:00 queued"], "it is just within it");
+}
+
+#[test]
+fn what_is_on_time_is_within_every_window() {
+    let mut desk = Desk::new(every_minute()).with(|spec| {
+        spec.misfire_grace = Duration::from_mins(3);
+        spec.catch_up_window = Some(Duration::from_secs(1));
+        spec.overlap = OverlapPolicy::Concurrent;
+    });
+    assert_eq!(rows(&desk.plan("09:02:30")), ["09:01:00 queued", "09:02:00 queued"]);
+}

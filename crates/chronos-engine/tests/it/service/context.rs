@@ -18,6 +18,7 @@ async fn a_run_knows_what_it_is_for() {
             Trigger::CatchUp => "catch-up",
             Trigger::Manual { .. } => "manual",
             Trigger::Notice(_) => "notice",
+            Trigger::Backfill { .. } => "backfill",
         };
         noted.note(format!("{} {slot} {trigger} {}", context.job_name(), context.attempt()));
         assert!(!context.is_cancelled());

@@ -71,3 +71,50 @@ async fn events_that_are_too_old_are_forgotten() {
     assert!((7..10).contains(&first), "{first}");
     assert_eq!(page.cursor, 12);
 }
+
+#[tokio::test(start_paused = true)]
+async fn readers_of_every_speed_and_taste_get_what_they_asked_for() {
+    let lab = Lab::new();
+    for number in 0..20 {
+        lab.schedule(tick(&format!("j{number:02}"))).await.unwrap();
+    }
+    let job = lab.store().job_named("", "j07").await.unwrap().unwrap().spec.id;
+    let only = EventFilter { job: Some(job), ..EventFilter::default() };
+    lab.start().await.unwrap();
+    let events = 20 * 400;
+    let reader = |filter: EventFilter, pause: u64, limit: usize, wanted: usize| {
+        let mut reader = lab.events().follow(filter, 0);
+        tokio::spawn(async move {
+            let mut read = Vec::new();
+            while read.len() < wanted {
+                let page = reader.next(limit).await.unwrap();
+                assert!(page.events.len() <= limit);
+                read.extend(page.events.iter().map(|event| (event.sequence, event.message.job)));
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+            }
+            read
+        })
+    };
+    // Some keep up, some fall behind what is kept in memory, but not behind what the store keeps.
+    let all: Vec<_> = [(0, 1_000), (0, 3), (900, 64), (7_000, 64), (100_000, 2_000)]
+        .map(|(pause, limit)| reader(EventFilter::default(), pause, limit, events))
+        .into();
+    let few: Vec<_> =
+        [(0, 1), (2_500, 9)].map(|(pause, limit)| reader(only.clone(), pause, limit, 400)).into();
+    let mut whole = Vec::new();
+    for reader in all {
+        let mut read = reader.await.unwrap();
+        read.truncate(events);
+        let sequences: Vec<u64> = read.iter().map(|(sequence, _)| *sequence).collect();
+        assert_eq!(sequences, (1..=events as u64).collect::<Vec<_>>());
+        whole = read;
+    }
+    let of_job: Vec<_> = whole.into_iter().filter(|(_, of)| *of == job).collect();
+    for reader in few {
+        let read = reader.await.unwrap();
+        let common = read.len().min(of_job.len());
+        assert_eq!(read[..common], of_job[..common]);
+        assert!(common > 390, "{common}");
+    }
+    lab.shutdown().await.unwrap();
+}

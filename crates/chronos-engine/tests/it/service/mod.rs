@@ -5,7 +5,9 @@
     reason = "helpers of tests fail the test, as the tests themselves do"
 )]
 
+mod backfilling;
 mod backlog;
+mod backpressure;
 mod compaction;
 mod context;
 mod counters;

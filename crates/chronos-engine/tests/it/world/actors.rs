@@ -140,6 +140,7 @@ impl Scene {
             Trigger::Schedule | Trigger::CatchUp => None,
             Trigger::Manual { number } => Some(number),
             Trigger::Notice(_) => panic!("these jobs tell nobody anything"),
+            Trigger::Backfill { .. } => panic!("nobody fills these jobs in"),
         };
         let call = Call {
             execution: context.execution_id(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chronos_core::audit::{AuditEvent, Reconciliation};
+use chronos_core::backfill::{Advanced, Backfill, Backfills, Entry, Switch};
 use chronos_core::execution::CancelCause;
 use chronos_core::notice::Occasions;
 use chronos_core::plan::Change;
@@ -13,11 +14,12 @@ use chronos_core::policy::QuietHours;
 use chronos_core::store::{
     AuditFilter, AuditPage, AuditWalk, Claimed, Compacted, CompactionHook, Creation, Done, Error,
     EventFilter, EventPage, Finish, Fired, Hold, JobCounts, JobFilter, JobPage, JournalPage,
-    Openings, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook, Worker,
+    Openings, Prune, Pruned, Reaped, Renewal, Request, Result, Stats, Taker, Terms, WakeHook,
+    Worker,
 };
 use chronos_core::{
-    Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId, UserId,
-    WorkerId,
+    BackfillId, Execution, ExecutionId, Job, JobId, JobSpec, PolicyId, Store, Timestamp, TraceId,
+    UserId, WorkerId,
 };
 use chronos_engine::clock::Clock;
 use fastrand::Rng;
@@ -154,6 +156,47 @@ impl Link {
             Fault::None | Fault::Before | Fault::LateStep(_) => {}
         }
         done
+    }
+}
+
+#[async_trait]
+impl Backfills for Link {
+    async fn advance_backfills(&self, now: Timestamp, limit: usize) -> Result<Advanced> {
+        let step = self.inner.advance_backfills(now, limit);
+        self.call("faults in advance_backfills", step, |advanced| {
+            assert!(advanced.fired + advanced.passed_over <= limit.max(1), "{advanced:?}");
+        })
+        .await
+    }
+
+    async fn create_backfill(&self, new: Backfill, now: Timestamp) -> Result<Backfill> {
+        self.inner.create_backfill(new, now).await
+    }
+
+    async fn backfill(&self, backfill: BackfillId) -> Result<Backfill> {
+        self.inner.backfill(backfill).await
+    }
+
+    async fn backfills(
+        &self,
+        job: JobId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<Backfill>> {
+        self.inner.backfills(job, before, limit).await
+    }
+
+    async fn switch_backfill(
+        &self,
+        backfill: BackfillId,
+        switch: Switch,
+        now: Timestamp,
+    ) -> Result<Backfill> {
+        self.inner.switch_backfill(backfill, switch, now).await
+    }
+
+    async fn ledger(&self, job: JobId, slots: &[Timestamp]) -> Result<Vec<Entry>> {
+        self.inner.ledger(job, slots).await
     }
 }
 
@@ -370,6 +413,10 @@ impl Store for Link {
 
     async fn prune_messages(&self, before: Timestamp, limit: usize) -> Result<usize> {
         self.inner.prune_messages(before, limit).await
+    }
+
+    async fn prune(&self, prune: Prune, from: Option<&[u8]>) -> Result<Pruned> {
+        self.inner.prune(prune, from).await
     }
 
     async fn create_policy(&self, policy: QuietHours) -> Result<()> {

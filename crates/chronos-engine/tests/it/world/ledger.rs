@@ -26,6 +26,7 @@ pub(super) fn slot_of(execution: &Execution) -> SlotKey {
         Trigger::Schedule | Trigger::CatchUp => None,
         Trigger::Manual { number } => Some(number),
         Trigger::Notice(_) => panic!("these jobs tell nobody anything"),
+        Trigger::Backfill { .. } => panic!("nobody fills these jobs in"),
     };
     (execution.job, execution.slot, number)
 }

@@ -2,6 +2,7 @@
 
 mod calendar;
 mod directory;
+mod pruning;
 mod rebuild;
 mod shelves;
 

@@ -2,6 +2,7 @@
 
 mod account;
 mod audit;
+mod backfills;
 mod backup;
 mod confirm;
 mod dead_letters;
@@ -9,6 +10,7 @@ mod events;
 mod execution;
 mod explain;
 mod follow;
+mod history;
 mod identity;
 mod job;
 mod keys;
@@ -43,11 +45,13 @@ use rest::Rest;
 
 pub(super) use account::{Login, Logout, Whoami, login, logout, whoami};
 pub(super) use audit::{Audit, audit};
+pub(super) use backfills::{Backfill, Backfills, backfill, backfills};
 pub(super) use backup::{BackupArgs, backup};
 pub(super) use dead_letters::{DeadLetters, dead_letters};
 pub(super) use events::{Events, events};
 pub(super) use execution::{Executions, executions};
 pub(super) use explain::{Explain, explain};
+pub(super) use history::{History, history};
 pub(super) use job::{Jobs, jobs};
 pub(super) use keys::{Keys, keys};
 pub(super) use quiet_hours::{QuietHours, quiet_hours};
@@ -105,10 +109,10 @@ Exit codes:
   0   done, and a run that was followed succeeded
   1   the daemon or this machine failed
   2   the command line or a value is not accepted
-  3   the run that was followed did not succeed
-  4   there is no such job, execution, policy, subscription, user or key
+  3   the run or the backfill that was followed did not succeed
+  4   there is no such job, execution, backfill, policy, subscription, user or key
   5   refused as things stand: the name is taken, a run is under way, the version changed,
-      a quota is used up, jobs observe the policy
+      a quota is used up, jobs observe the policy, the backfill is over
   69  no daemon answers
   77  the daemon does not know who you are, or you may not do this";
 

@@ -47,6 +47,8 @@ pub(super) struct Spec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) misfire_grace_seconds: Option<Seconds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) catch_up_window_seconds: Option<Seconds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) priority: Option<u32>,
     #[serde(default)]
     pub(super) jitter_seconds: u64,
@@ -166,6 +168,7 @@ impl From<Spec> for proto::JobSpec {
             overlap_policy: Some(proto::OverlapPolicy { kind: Some(overlap) }),
             catch_up_policy: catch_up.map(|kind| proto::CatchUpPolicy { kind: Some(kind) }),
             misfire_grace: wire(spec.misfire_grace_seconds),
+            catch_up_window: wire(spec.catch_up_window_seconds),
             jitter_seconds: spec.jitter_seconds,
             quiet_hours_policy_id: spec.quiet_hours_policy_id.unwrap_or_default(),
             max_retry: spec.max_retry,
@@ -229,6 +232,7 @@ impl From<&proto::JobSpec> for Spec {
             name: wire.name.clone(),
             schedule: wire.schedule.as_ref().and_then(schedule),
             misfire_grace_seconds: seconds(&wire.misfire_grace),
+            catch_up_window_seconds: seconds(&wire.catch_up_window),
             jitter_seconds: wire.jitter_seconds,
             quiet_hours_policy_id: Some(wire.quiet_hours_policy_id.clone())
                 .filter(|id| !id.is_empty()),

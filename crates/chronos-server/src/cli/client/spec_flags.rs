@@ -105,6 +105,9 @@ pub(super) struct SpecFlags {
     /// How late a slot may fire and still count as on time
     #[arg(long, value_name = "SPAN", value_parser = args::span, help_heading = "Policies")]
     grace: Option<Duration>,
+    /// Do not catch up slots that were missed longer ago
+    #[arg(long, value_name = "SPAN", value_parser = args::span, help_heading = "Policies")]
+    catch_up_window: Option<Duration>,
     /// Which runs go first when several wait for a worker: 0 to 9, the highest first [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=9), help_heading = "Policies")]
     priority: Option<u32>,
@@ -293,6 +296,7 @@ impl SpecFlags {
             *field = flag.map(Seconds).or(*field);
         };
         set(&mut spec.misfire_grace_seconds, self.grace);
+        set(&mut spec.catch_up_window_seconds, self.catch_up_window);
         set(&mut spec.retry_base_seconds, self.retry_base);
         set(&mut spec.retry_max_seconds, self.retry_max);
         set(&mut spec.max_execution_time, self.max_time);

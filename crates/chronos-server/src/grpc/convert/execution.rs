@@ -1,6 +1,6 @@
 //! Executions: one attempt at one slot, or the record that it was skipped.
 
-use chronos_core::Execution;
+use chronos_core::{BackfillId, Execution};
 
 use super::time::{duration, timestamp};
 use crate::proto;
@@ -9,7 +9,7 @@ impl From<&Execution> for proto::Execution {
     fn from(execution: &Execution) -> Self {
         let (run, running) = (execution.run(), execution.running());
         let response = run.and_then(|run| run.response.as_deref());
-        let notice = execution.notice();
+        let (notice, backfill) = (execution.notice(), execution.trigger.backfill());
         let started = running.map(|running| running.started_at);
         let worker = running.map(|running| &running.lease.worker);
         Self {
@@ -40,6 +40,11 @@ impl From<&Execution> for proto::Execution {
             response_truncated: response.is_some_and(|response| response.truncated),
             trace_id: execution.trace_id().to_string(),
             note: execution.note().unwrap_or_default().into(),
+            backfill_id: backfill.map(|number| backfill_id(execution, number)).unwrap_or_default(),
         }
     }
+}
+
+fn backfill_id(execution: &Execution, number: u64) -> String {
+    BackfillId::of(execution.job, number).to_string()
 }

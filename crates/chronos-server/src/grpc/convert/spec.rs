@@ -57,11 +57,13 @@ impl Defaults<'_> {
             max_delay: optional("retry_max", asked.retry_max)?.unwrap_or(usual.max_delay),
         };
         let grace = optional("misfire_grace", asked.misfire_grace)?;
+        let window = optional("catch_up_window", asked.catch_up_window)?;
         let limit = optional("max_execution_time", asked.max_execution_time)?;
         Ok(JobSpec {
             overlap: asked.overlap_policy.map_or_else(OverlapPolicy::default, Into::into),
             catch_up,
             misfire_grace: grace.unwrap_or(self.misfire_grace),
+            catch_up_window: window,
             priority: priority(asked.priority)?,
             jitter: jitter(asked.jitter_seconds)?,
             quiet_hours: quiet_hours(&asked.quiet_hours_policy_id)?,
@@ -121,6 +123,7 @@ impl From<&JobSpec> for proto::JobSpec {
             tags: spec.tags.iter().map(ToString::to_string).collect(),
             priority: Some(spec.priority.level().into()),
             notify: spec.notify.as_deref().map(Into::into),
+            catch_up_window: spec.catch_up_window.map(duration),
         }
     }
 }

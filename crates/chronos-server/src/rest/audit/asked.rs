@@ -101,6 +101,8 @@ mod tests {
         for unknown in ["", "schedule.", "fired", "schedule.fired.twice", "SCHEDULE"] {
             assert!(!known(unknown), "{unknown}");
         }
-        assert!(accepted_kinds().contains("schedule, execution, notice, policy, node, auth"));
+        assert!(
+            accepted_kinds().contains("schedule, execution, notice, policy, node, backfill, auth")
+        );
     }
 }

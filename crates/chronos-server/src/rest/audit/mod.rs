@@ -2,6 +2,7 @@
 
 pub(super) mod accounts;
 mod asked;
+pub(super) mod stream;
 
 use axum::extract::State;
 use axum::response::Response;

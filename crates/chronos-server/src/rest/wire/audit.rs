@@ -2,7 +2,7 @@
 
 use chronos_core::Timestamp;
 use chronos_core::account::{Event, What};
-use chronos_core::audit::{self, Decision, EndingKind, Outcome, Reconciliation};
+use chronos_core::audit::{self, BackfillAct, Decision, EndingKind, Outcome, Reconciliation};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -142,6 +142,7 @@ fn details(decision: &Decision) -> Map<String, Value> {
     match decision {
         Decision::Fired { trigger, instead_of, .. } => map([
             ("trigger", json!(trigger.as_str())),
+            ("backfill", json!(trigger.backfill())),
             ("instead_of", json!(instead_of.map(SlotRange::from))),
         ]),
         Decision::Skipped { reason, .. } => {
@@ -172,12 +173,36 @@ fn details(decision: &Decision) -> Map<String, Value> {
             map([("name", json!(name)), ("version", json!(version))])
         }
         Decision::Reconciled(done) => reconciled(done),
+        Decision::Backfill { number, act } => backfill(*number, act),
         Decision::Created
         | Decision::PolicyMissing { .. }
         | Decision::Deleted
         | Decision::Disabled
         | Decision::Enabled
         | Decision::Redriven { .. } => Map::new(),
+    }
+}
+
+/// What became of a backfill.
+fn backfill(number: u64, act: &BackfillAct) -> Map<String, Value> {
+    let number = ("backfill", json!(number));
+    match act {
+        BackfillAct::Created { from, to, total, force } => map([
+            number,
+            ("from", json!(from)),
+            ("to", json!(to)),
+            ("total", json!(total)),
+            ("force", json!(force)),
+        ]),
+        BackfillAct::Finished(counts) => map([
+            number,
+            ("succeeded", json!(counts.succeeded)),
+            ("failed", json!(counts.failed)),
+            ("cancelled", json!(counts.cancelled)),
+            ("skipped", json!(counts.skipped)),
+            ("already_run", json!(counts.already_run)),
+        ]),
+        BackfillAct::Paused | BackfillAct::Resumed | BackfillAct::Cancelled => map([number]),
     }
 }
 

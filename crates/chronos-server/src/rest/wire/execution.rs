@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chronos_core::{Execution as Told, Timestamp};
+use chronos_core::{BackfillId, Execution as Told, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -26,9 +26,13 @@ pub(crate) struct Execution {
     reason: Option<String>,
     /// What was written about the pause that it was skipped in.
     note: Option<String>,
-    /// `schedule`, `catch_up` or `manual`; `notice` where it is no run of the job, but tells about one.
+    /// `schedule`, `catch_up`, `manual` or `backfill`; `notice` where it is no run of the job, but tells about
+    /// one.
     #[schema(example = "schedule")]
     trigger: &'static str,
+    /// The backfill that asked for it, if one did.
+    #[schema(format = "uuid")]
+    backfill_id: Option<String>,
     /// What it tells, if it is a notice.
     notice: Option<Notice>,
     /// Which attempt at the slot it is, from 1.
@@ -89,6 +93,8 @@ impl From<&Told> for Execution {
         let text = body.and_then(|body| std::str::from_utf8(body).ok());
         let started = running.map(|running| running.started_at);
         let worker = running.map(|running| &running.lease.worker);
+        let backfill = execution.trigger.backfill();
+        let backfill = backfill.map(|number| BackfillId::of(execution.job, number));
         let millis = |took: std::time::Duration| took.as_millis().try_into().unwrap_or(u64::MAX);
         Self {
             id: execution.id.to_string(),
@@ -99,6 +105,7 @@ impl From<&Told> for Execution {
             reason: execution.reason().map(Into::into),
             note: execution.note().map(Into::into),
             trigger: execution.trigger.as_str(),
+            backfill_id: backfill.map(|backfill| backfill.to_string()),
             notice: execution.notice().map(Into::into),
             attempt: execution.attempt,
             retry_number: execution.retry,

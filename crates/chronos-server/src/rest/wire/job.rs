@@ -80,6 +80,8 @@ pub(crate) struct Asked {
     catch_up_max: Option<u32>,
     #[schema(value_type = f64)]
     misfire_grace_seconds: Seconds,
+    #[schema(value_type = Option<f64>)]
+    catch_up_window_seconds: Option<Seconds>,
     #[schema(minimum = 0, maximum = 9)]
     priority: u32,
     jitter_seconds: u64,
@@ -155,6 +157,7 @@ impl From<&JobSpec> for Asked {
             catch_up_policy,
             catch_up_max,
             misfire_grace_seconds: spec.misfire_grace.into(),
+            catch_up_window_seconds: spec.catch_up_window.map(Into::into),
             priority: spec.priority.level().into(),
             jitter_seconds: spec.jitter.as_secs(),
             quiet_hours_policy_id: spec.quiet_hours.map(|id| id.to_string()),

@@ -2,13 +2,16 @@
 
 pub(super) mod account;
 pub(crate) mod audit;
+pub(super) mod backfill;
 pub(super) mod event;
 pub(super) mod execution;
+pub(crate) mod history;
 pub(super) mod job;
 pub(super) mod notify;
 pub(super) mod policy;
 pub(super) mod quiet_hours;
 pub(super) mod schedule;
+pub(crate) mod search;
 pub(super) mod spec;
 pub(super) mod subscription;
 pub(super) mod target;

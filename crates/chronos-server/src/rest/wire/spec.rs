@@ -65,6 +65,10 @@ pub(crate) struct NewJob {
     /// How late a slot may fire and still be on time.
     #[schema(value_type = Option<f64>, minimum = 0)]
     pub(crate) misfire_grace_seconds: Option<Seconds>,
+    /// Slots that were missed longer ago than this are not caught up, whatever the policy; none is too old if
+    /// left out.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
+    pub(crate) catch_up_window_seconds: Option<Seconds>,
     /// Which runs go first when several wait for a worker, the highest first; 5 if left out.
     #[schema(minimum = 0, maximum = 9)]
     pub(crate) priority: Option<u32>,
@@ -143,6 +147,7 @@ impl Defaults<'_> {
                 misfire_grace: asked
                     .misfire_grace_seconds
                     .map_or(self.misfire_grace, |Seconds(grace)| grace),
+                catch_up_window: asked.catch_up_window_seconds.map(|Seconds(window)| window),
                 priority: priority?,
                 jitter: jitter?,
                 quiet_hours: quiet_hours?,
@@ -228,7 +233,9 @@ pub(crate) fn field_error(error: &chronos_core::Error) -> FieldError {
         Error::NeverFires { .. } => "schedule",
         Error::CatchUpCap { .. } => "catch_up_max",
         Error::QuietWindow { .. } => "windows",
-        Error::QuietHours { field, problem } | Error::Subscription { field, problem } => {
+        Error::QuietHours { field, problem }
+        | Error::Subscription { field, problem }
+        | Error::Backfill { field, problem } => {
             return FieldError::new(*field, problem);
         }
         Error::ResumeAt { .. } => "resume_at",

@@ -61,7 +61,7 @@ struct Rank {
 async fn is_let_through(someone: &Someone, asked: &str) -> Result<(), u16> {
     let (answer, refusal) = if let Some((method, path)) = asked.split_once(' ') {
         // A stream has no end, so one is asked for that cannot begin.
-        let path = path.replace("{id}", GHOST).replace("/events/stream", "/events/stream?after=x");
+        let path = path.replace("{id}", GHOST).replace("/stream", "/stream?after=x");
         let answer = someone.ask(method, &path).await;
         let refusal = Some(answer.status).filter(|status| matches!(status, 401 | 403));
         (answer, refusal)
@@ -153,7 +153,8 @@ fn the_table_gives_each_role_what_it_is_for() {
 fn each_entry_of_the_table_is_what_its_name_promises() {
     for (asked, access) in TABLE {
         let (verb, path) = asked.split_once(' ').unwrap_or(("", asked));
-        let method = asked.strip_prefix("/chronos.v1.Scheduler/").unwrap_or_default();
+        let method = asked.strip_prefix("/chronos.v1.").unwrap_or_default();
+        let method = method.split_once('/').map_or("", |(_, method)| method);
         let expected = match path {
             "/healthz" | "/readyz" | "/openapi.json" | "/auth/signup" | "/auth/login"
             | "/auth/refresh" => Access::Open,
@@ -161,11 +162,18 @@ fn each_entry_of_the_table_is_what_its_name_promises() {
             "/auth/audit" => Access::Admin,
             _ if path.starts_with("/auth/") || path.starts_with("/api-keys") => Access::Account,
             _ if path.starts_with("/users") || method == "Backup" => Access::Admin,
+            "/history/rebuild" | "/history/prune" => Access::Admin,
+            _ if method == "RebuildHistory" => Access::Admin,
+            "/history" => Access::Oversee,
+            _ if method == "GetHistoryStanding" => Access::Oversee,
             _ if path.starts_with("/monitoring/") || path == "/metrics" => Access::Oversee,
             // A preview is told, although it is posted.
             "/schedules/preview" | "/jobs/{id}/preview" => Access::Read,
             _ if verb == "GET" => Access::Read,
-            _ if ["Get", "List", "Watch", "Stream"].iter().any(|told| method.starts_with(told)) => {
+            _ if ["Get", "List", "Watch", "Search", "Stream", "Preview"]
+                .iter()
+                .any(|told| method.starts_with(told)) =>
+            {
                 Access::Read
             }
             _ => Access::Write,

@@ -18,6 +18,7 @@ mod trail;
 mod tricks;
 mod users;
 mod vectors;
+mod watching;
 
 use std::io::Write;
 use std::net::SocketAddr;

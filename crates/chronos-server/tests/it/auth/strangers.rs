@@ -16,11 +16,12 @@ use crate::rest::{hourly, text};
 
 const GHOST: &str = "01890000-0000-7000-8000-000000000000";
 
-/// What Bob has: a job, an execution that failed for good, and a subscription.
+/// What Bob has: a job, an execution that failed for good, a subscription and a backfill.
 struct Belongings {
     job: String,
     execution: String,
     subscription: String,
+    backfill: String,
 }
 
 async fn belongings(bob: &Someone) -> Belongings {
@@ -33,7 +34,15 @@ async fn belongings(bob: &Someone) -> Belongings {
     let subscription = json!({"name": "told", "url": "https://example.com/events"});
     let subscription = bob.post("/subscriptions", &subscription).await.expect(201);
     let subscription = text(&subscription["id"]).to_owned();
-    Belongings { job, execution, subscription }
+    let cron = json!({"type": "cron", "expression": "0 * * * *", "timezone": "UTC"});
+    let mut past = hourly("past", "succeed");
+    past["schedule"] = cron;
+    let past = bob.post("/jobs/recurring", &past).await.expect(201);
+    let path = format!("/jobs/{}/backfills", text(&past["id"]));
+    let backfill = json!({"from": "2020-01-01T00:00:00Z", "to": "2020-01-01T01:00:00Z"});
+    let backfill = bob.post(&path, &backfill).await.expect(201);
+    let backfill = text(&backfill["id"]).to_owned();
+    Belongings { job, execution, subscription, backfill }
 }
 
 /// The answer with its id taken out, so that two can be compared.
@@ -46,20 +55,25 @@ async fn what_is_somebody_elses_is_not_there_on_any_route() {
     let (estate, ada) = Estate::open().await;
     let (bob, bob_id) = ada.hire("bob", "user").await;
     let (eve, _) = ada.hire("eve", "user").await;
-    let Belongings { job, execution, subscription } = belongings(&bob).await;
+    let Belongings { job, execution, subscription, backfill } = belongings(&bob).await;
     let mut tried = 0;
     for (asked, _) in TABLE.iter().filter(|(asked, _)| asked.contains("{id}")) {
         let (method, path) = asked.split_once(' ').unwrap();
         let id = match path.split('/').nth(1).unwrap() {
-            "jobs" => &job,
+            "jobs" | "history" => &job,
             "executions" => &execution,
             "subscriptions" => &subscription,
+            "backfills" => &backfill,
             // Users are for admins; keys, and policies that all share, have tests of their own.
             "users" | "api-keys" | "quiet-hours" => continue,
             other => panic!("nobody tries the things at /{other}"),
         };
         let is_patch = method == "PATCH" || path.ends_with("/preview");
-        let body = if is_patch { "{\"max_retry\": 5}" } else { "" };
+        let body = match *asked {
+            "POST /jobs/{id}/backfills" => "{\"from\": \"2020-01-01T00:00:00Z\"}",
+            _ if is_patch => "{\"max_retry\": 5}",
+            _ => "",
+        };
         let lines = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
         let path = if path.ends_with("/explain") {
             format!("{path}?at=2026-01-01T00:00:00Z")
@@ -74,7 +88,7 @@ async fn what_is_somebody_elses_is_not_there_on_any_route() {
         theirs.refused(404);
         tried += 1;
     }
-    assert_eq!(tried, 18);
+    assert_eq!(tried, 25);
     eve.ask("DELETE", &format!("/jobs/{job}?purge=true")).await.refused(404);
     assert_eq!(eve.get("/jobs").await.expect(200)["items"], json!([]));
     assert_eq!(eve.get("/jobs?name=precious").await.expect(200)["items"], json!([]));

@@ -1,6 +1,7 @@
 //! Commands that ask a daemon, against the real one.
 
 mod auditing;
+mod backfills;
 mod backup;
 mod editing;
 mod events;

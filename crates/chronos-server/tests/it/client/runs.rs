@@ -67,7 +67,7 @@ fn figures_tell_what_ran() {
     let page = house.get("/metrics");
     for line in [
         "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8",
-        "chronos_jobs 2",
+        "chronos_jobs 3",
         "chronos_jobs_created_total 1",
         "chronos_jobs_paused 1",
         "chronos_jobs_running 0",

@@ -59,7 +59,7 @@ async fn a_node_goes_by_the_database_s_time_and_not_by_its_own() {
 }
 
 /// The library that shows a process another time of day.
-fn faketime() -> PathBuf {
+pub(crate) fn faketime() -> PathBuf {
     let places = std::fs::read_dir("/usr/lib").unwrap().flatten();
     let mut libraries = places.map(|place| place.path().join("faketime/libfaketime.so.1"));
     let found = libraries.find(|library| library.exists());

@@ -1,8 +1,9 @@
 //! A cluster as it is run: the real binary on several nodes, and a real PostgreSQL that they share.
 
 mod accounts;
+mod backfilling;
 mod chaos;
-mod clocks;
+pub(crate) mod clocks;
 mod cutting;
 mod failing;
 mod killing;

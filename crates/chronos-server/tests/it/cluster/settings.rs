@@ -62,8 +62,8 @@ fn a_database_out_of_reach_is_told_without_the_password() {
 fn migrating_says_what_it_did() {
     let database = Database::fresh(Cluster::shared());
     for said in [
-        "Applied 7 migrations: schema is at version 7\n",
-        "Nothing to do: schema is at version 7\n",
+        "Applied 8 migrations: schema is at version 8\n",
+        "Nothing to do: schema is at version 8\n",
     ] {
         let output = command(&["migrate", "--database-url", &database.url()]).output().unwrap();
         assert_eq!(texts(&output), (said.into(), String::new()));

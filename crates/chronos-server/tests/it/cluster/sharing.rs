@@ -79,8 +79,8 @@ async fn five_nodes_that_start_at_once_migrate_once() {
     }
     let migrated = database.psql("SELECT count(*) FROM chronos.schema_migrations");
     assert_eq!(migrated, SCHEMA_VERSION.to_string());
-    // The cluster has one compaction, whoever registered it.
-    assert_eq!(database.psql("SELECT count(*) FROM chronos.jobs"), "1");
+    // The cluster has one compaction and prunes once, whoever registered it.
+    assert_eq!(database.psql("SELECT count(*) FROM chronos.jobs"), "2");
     for node in &mut starting {
         node.stop().await;
     }

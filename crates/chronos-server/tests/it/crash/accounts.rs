@@ -3,6 +3,7 @@
 
 mod calls;
 mod lines;
+mod messages;
 mod slots;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::path::Path;
 use chronos_core::audit::{AuditEvent, Decision};
 use chronos_core::execution::Trigger;
 use chronos_core::store::{Error, Store};
-use chronos_core::{Execution, Job, JobId, Timestamp};
+use chronos_core::{Execution, Job, JobId, MessageEvent, Timestamp};
 use chronos_store::{EmbeddedStore, Engine, Retention, StoreUrl, Tuning};
 
 use super::Kill;
@@ -22,6 +23,8 @@ use super::specs::Rhythm;
 /// What the store says, job by job.
 pub(crate) struct Accounts {
     jobs: BTreeMap<JobId, Account>,
+    /// What was said, in its order.
+    said: Vec<MessageEvent>,
     kills: Vec<Kill>,
     stopped_at: Timestamp,
 }
@@ -42,6 +45,7 @@ struct Figures {
     lines: usize,
     lost: usize,
     given_up: usize,
+    said: usize,
 }
 
 impl Accounts {
@@ -75,7 +79,8 @@ impl Accounts {
         }
         let known = store.jobs(None, usize::MAX).await.unwrap();
         assert!(known.iter().all(|job| jobs.contains_key(&job.spec.id)), "a job came from nowhere");
-        Self { jobs, kills, stopped_at }
+        let said = messages::all(&store).await;
+        Self { jobs, said, kills, stopped_at }
     }
 
     /// Checks every promise; gives the figures in a line.
@@ -88,6 +93,10 @@ impl Accounts {
         }
         let mut figures = Figures::default();
         for (id, account) in &self.jobs {
+            if account.is_of_the_history() {
+                // They are run by hand as well, when there is something for them to do.
+                continue;
+            }
             let is_compaction =
                 account.job.as_ref().is_some_and(|job| &*job.spec.name == "compaction");
             let rhythm =
@@ -97,9 +106,10 @@ impl Accounts {
             account.check_lines(&self.kills, &mut figures);
         }
         self.check_calls(calls);
+        figures.said = self.check_messages();
         format!(
             "{} kills, {} jobs, {} changes acknowledged and {} in doubt, {} slots accounted for, {} \
-             lines of attempts, {} attempts lost ({} of them the last), {} requests",
+             lines of attempts, {} attempts lost ({} of them the last), {} requests, {} messages",
             self.kills.len(),
             self.jobs.len(),
             learned.acknowledged,
@@ -109,6 +119,7 @@ impl Accounts {
             figures.lost,
             figures.given_up,
             calls.len(),
+            figures.said,
         )
     }
 }
@@ -127,6 +138,12 @@ async fn rows(store: &EmbeddedStore, job: JobId) -> Vec<Execution> {
 }
 
 impl Account {
+    /// Whether it is one of the jobs that keep the history.
+    fn is_of_the_history(&self) -> bool {
+        let name = self.job.as_ref().map(|job| &*job.spec.name).unwrap_or_default();
+        ["prune", "index_commit"].contains(&name) || name.starts_with("toc_")
+    }
+
     fn empty() -> Self {
         Self { job: None, decisions: Vec::new(), rows: Vec::new() }
     }

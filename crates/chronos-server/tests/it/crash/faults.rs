@@ -90,7 +90,7 @@ async fn a_directory_that_cannot_be_used_is_refused_and_left_as_it_was() {
     daemon.stop().await;
     let marker = fs::read_to_string(data.join("store")).unwrap();
     for (from, to, expected) in [
-        ("format 7", "format 8", "has format 8, this program reads format 7"),
+        ("format 8", "format 9", "has format 9, this program reads format 8"),
         ("engine fjall", "engine rocksdb", "was written by the rocksdb engine"),
         ("state ready", "state steady", "is damaged"),
     ] {

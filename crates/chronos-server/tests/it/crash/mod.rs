@@ -1,6 +1,7 @@
 //! Kills: a daemon that is killed at any instant, again and again, keeps what it promised.
 
 mod accounts;
+pub(crate) mod backfilling;
 mod clients;
 pub(crate) mod endpoint;
 mod faults;
@@ -28,10 +29,12 @@ use crate::serving::{Serving, say, serve};
 use accounts::Accounts;
 use clients::{Client, Known, Learned};
 use endpoint::Endpoint;
-use specs::{Rhythm, spec};
+use specs::{Rhythm, saying, spec};
 
 /// Jobs that fire every second and are changed by nobody.
 const LOAD: usize = 72;
+/// Jobs among them that say something instead of calling somebody.
+const SAYING: usize = 12;
 const CLIENTS: usize = 8;
 /// Kept of every job, so that the whole past can be looked at; the compaction runs under load too.
 const SERVE: [&str; 10] = [
@@ -121,11 +124,12 @@ impl<'a> Crash<'a> {
 
     async fn create_load(&mut self) {
         let mut daemon = Whereabouts(self.whereabouts.subscribe()).client().await;
-        for number in 0..LOAD {
+        for number in 0..LOAD + SAYING {
             let (name, rhythm) = (format!("load {number}"), Rhythm::Every(1));
             // Each combination of policies meets each kind of answer.
             let url = self.endpoint.url(["ok", "slow", "flaky"][number / 24 % 3]);
-            let spec = Some(spec(&name, number, rhythm, 1, &url));
+            let spec = spec(&name, number, rhythm, 1, &url);
+            let spec = Some(if number < LOAD { spec } else { saying(spec) });
             let job = soon(daemon.create_job(CreateJobRequest { spec })).await.unwrap();
             let id = job.into_inner().id.parse().unwrap();
             let (version, note, deleted, runs) = (1, None, false, Vec::new());

@@ -73,6 +73,13 @@ pub(crate) fn spec(name: &str, number: usize, rhythm: Rhythm, version: u64, url:
     }
 }
 
+/// The same job, which says its slot instead.
+pub(crate) fn saying(spec: JobSpec) -> JobSpec {
+    let message = proto::MessageTemplate { text: "{{slot}}".into(), structured: String::new() };
+    let target = proto::Target { kind: Some(Target::Message(message)) };
+    JobSpec { target: Some(target), max_retry: 0, ..spec }
+}
+
 fn overlap(number: usize) -> Overlap {
     match number / 6 % 4 {
         0 => Overlap::Skip(overlap_policy::Skip {}),

@@ -44,6 +44,7 @@ fn full() -> JobSpec {
         overlap_policy: Some(chronos_server::proto::OverlapPolicy { kind: Some(queue) }),
         catch_up_policy: Some(chronos_server::proto::CatchUpPolicy { kind: Some(capped) }),
         misfire_grace: seconds(60),
+        catch_up_window: seconds(86_400),
         jitter_seconds: 30,
         quiet_hours_policy_id: String::new(),
         max_retry: 4,

@@ -104,6 +104,7 @@ fn bad_policies() -> Vec<Case> {
         (JobSpec { max_retry: 1_001, ..good() }, "spec.max_retry", "0 to 1000"),
         (hasty, "spec.retry_base", "positive"),
         (short, "spec.max_execution_time", "positive"),
+        (JobSpec { catch_up_window: seconds(0), ..good() }, "spec.catch_up_window", "positive"),
         (quiet("night"), "spec.quiet_hours_policy_id", "not an id"),
         (unknown, "spec.quiet_hours_policy_id", "no quiet-hours policy"),
     ]

@@ -24,7 +24,8 @@ async fn a_job_comes_back_as_it_was_asked_for() {
         "tags": ["daily", "reports"],
         "overlap_policy": "queue", "max_queued": 3,
         "catch_up_policy": "run_all_capped", "catch_up_max": 7,
-        "misfire_grace_seconds": 60, "jitter_seconds": 30, "priority": 7,
+        "misfire_grace_seconds": 60, "catch_up_window_seconds": 86_400.5, "jitter_seconds": 30,
+        "priority": 7,
         "max_retry": 4, "retry_base_seconds": 2, "retry_max_seconds": 600,
         "max_execution_time": 90,
     });

@@ -218,28 +218,3 @@ async fn a_stream_goes_on_where_it_was_cut_off() {
     assert_eq!(sequences(listed["items"].as_array().unwrap()), [2, 4]);
     house.close().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_consumer_that_is_cut_off_a_thousand_times_reassembles_the_log() {
-    let house = House::open().await;
-    let id = text(&house.make(&says("report")).await["id"]).to_owned();
-    let address = house.address();
-    let speaker = tokio::spawn(async move {
-        for _ in 0..1_500 {
-            run(address, &id).await;
-        }
-    });
-    let (mut cursor, mut read, mut chance) = (0, Vec::new(), 3_u64);
-    for _ in 0..1_000 {
-        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let bytes = usize::try_from(100 + (chance >> 50) % 2_000).unwrap();
-        let lines = format!("Last-Event-ID: {cursor}\r\n");
-        let (events, said) = stream(address, "/events/stream", &lines, bytes).await;
-        read.extend(sequences(&events));
-        cursor = read.last().copied().or(said).unwrap_or(cursor).max(cursor);
-    }
-    speaker.await.unwrap();
-    assert_eq!(read, (1..=read.len() as u64).collect::<Vec<_>>());
-    assert!(read.len() > 700, "{}", read.len());
-    house.close().await;
-}

@@ -1,8 +1,10 @@
 //! The REST API of a real daemon on a free port, over real sockets.
 
+mod backfilling;
 mod bulk;
 mod changing;
 mod creating;
+mod cutting;
 mod documenting;
 pub(crate) mod events;
 mod explaining;
@@ -20,6 +22,7 @@ mod reaching;
 mod refusing;
 mod running;
 mod tracing;
+mod watching;
 
 use std::net::SocketAddr;
 

@@ -34,6 +34,9 @@ async fn figures_count_jobs_and_executions_as_the_metrics_do() {
     assert_eq!(figures["throughput"]["runs"], 1);
     assert!(figures["avg_duration_ms"].is_f64() && figures["start_lag"]["avg_ms"].is_f64());
     assert!(figures["scheduler_scan"]["max_ms"].is_f64(), "{figures}");
+    let lag = |part: &str| figures["start_lag"][part].as_f64().unwrap();
+    assert!(lag("p50_ms") <= lag("p99_ms") && lag("p99_ms") <= lag("max_ms"), "{figures}");
+    assert_eq!((&figures["overdue"], &figures["clock_skew_ms"]), (&json!(0), &json!(null)));
     let (_, metrics) = get(house.address(), "/metrics").await;
     assert!(metrics.contains("chronos_executions_total{status=\"failed\"} 1"), "{metrics}");
     house.leave.add_permits(1);

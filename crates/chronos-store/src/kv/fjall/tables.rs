@@ -29,6 +29,10 @@ pub(super) const COUNT: &[u8] = b"batches";
 const TABLES: &[u8] = b"tables";
 
 /// How much of all tables may be in memory before it is written out.
+/// With so many runs that are not merged yet, writes are about to be slowed down.
+const RUNS: usize = 16;
+/// With so many tables in memory that wait to be written out, writes are about to be halted.
+const SEALED: usize = 3;
 const BUFFER: u64 = 32 << 20;
 /// The engine itself never writes out: it would do so table by table, and then nobody could say which
 /// batches need no journal any more.
@@ -240,6 +244,15 @@ impl Tables for FjallTables {
     fn size(&self) -> u64 {
         let tables = self.by_first_byte.iter().filter_map(OnceLock::get);
         tables.map(Keyspace::disk_space).sum::<u64>() + self.db.write_buffer_size()
+    }
+
+    // The engine slows writes down at twenty runs, and halts them at four sealed tables.
+    fn pressure(&self) -> Option<String> {
+        let held_up = |table: &Keyspace| {
+            table.tree.l0_run_count() >= RUNS || table.tree.sealed_memtable_count() >= SEALED
+        };
+        let held_up = self.all().any(held_up);
+        held_up.then(|| "writes to the store outrun its compaction".into())
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod auditing;
+pub(crate) mod backfilling;
 pub(crate) mod cancelling;
 pub(crate) mod claiming;
 pub(crate) mod crowds;
@@ -17,6 +18,7 @@ pub(crate) mod manual;
 pub(crate) mod messages;
 pub(crate) mod once;
 pub(crate) mod pausing;
+pub(crate) mod pruning;
 pub(crate) mod quiet_hours;
 pub(crate) mod reading;
 pub(crate) mod reaping;
@@ -45,6 +47,11 @@ macro_rules! conformance {
                 a_deleted_job_keeps_nothing_for_a_successor_of_its_name,
                 jobs_page_in_the_order_of_their_ids,
                 an_unknown_job_is_said_to_be_unknown,
+            }
+            pruning {
+                days_that_are_not_to_be_kept_go_and_the_rest_stays,
+                the_newest_decisions_stay_however_old_they_are,
+                many_executions_go_in_several_steps,
             }
             firing {
                 due_jobs_fire_oldest_first_up_to_the_limit,
@@ -218,6 +225,24 @@ macro_rules! conformance {
                 an_owner_has_no_more_jobs_than_it_may,
                 many_jobs_are_made_each_by_itself,
                 jobs_at_once_are_no_more_than_their_owner_may_have,
+            }
+            backfilling {
+                missed_slots_run_once_each_and_the_cadence_stays,
+                what_has_run_is_passed_over_and_done_again_only_by_force,
+                the_newest_come_first_up_to_the_cap_at_a_pace,
+                it_goes_on_after_a_restart_where_it_was,
+                the_overlap_policy_holds_and_the_schedule_goes_first,
+                as_many_run_at_once_as_both_allow,
+                failures_count_with_their_last_error_and_may_be_redriven,
+                it_is_paused_resumed_and_cancelled_with_what_is_alive_of_it,
+                a_paused_job_keeps_its_backfill_waiting,
+                a_job_that_is_switched_off_gives_its_backfills_up,
+                a_deleted_job_takes_its_backfills_along,
+                messages_are_said_for_slots_that_said_nothing,
+                two_nodes_fire_each_slot_once,
+                what_cannot_be_done_is_refused_and_changes_nothing,
+                a_job_has_a_few_unfinished_ones_and_keeps_some_that_are_over,
+                decisions_name_the_backfill_and_who_asked,
             }
             redriving {
                 a_dead_letter_is_tried_again_at_its_slot,

@@ -44,7 +44,7 @@ pub(crate) fn a_directory_is_private_and_says_what_it_is<K: Disk>() {
         assert_eq!(mode(&path.join(file)), 0o600, "{file}");
     }
     let marker = fs::read_to_string(path.join("store")).unwrap();
-    assert!(marker.contains("format 7\n"), "{marker}");
+    assert!(marker.contains("format 8\n"), "{marker}");
     assert!(marker.contains(&format!("engine {}\n", K::ENGINE)), "{marker}");
 }
 
@@ -93,13 +93,13 @@ pub(crate) fn a_second_process_is_told_who_has_it<K: Disk>() {
 }
 
 pub(crate) fn another_format_is_refused<K: Disk>() {
-    for (found, age) in [(6, "older"), (8, "newer")] {
+    for (found, age) in [(7, "older"), (9, "newer")] {
         let directory = tempfile::tempdir().unwrap();
         drop(K::open_in(directory.path()).unwrap());
-        rewrite_marker(directory.path(), "format 7", &format!("format {found}"));
+        rewrite_marker(directory.path(), "format 8", &format!("format {found}"));
         let before = files(directory.path());
         let (error, text) = refusal::<K>(directory.path());
-        assert!(matches!(error, OpenError::OtherFormat { known: 7, .. }), "{text}");
+        assert!(matches!(error, OpenError::OtherFormat { known: 8, .. }), "{text}");
         assert!(text.contains(&format!("has format {found}, ")), "{text}");
         assert!(text.contains(&format!("use the {age} program")), "{text}");
         assert_eq!(files(directory.path()), before);

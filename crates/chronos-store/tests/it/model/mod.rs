@@ -70,7 +70,7 @@ thread_local! {
 }
 
 /// Shrinking a failure fails a thousand times on the way; only the last is worth reading.
-fn quietly<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let loud = panic::take_hook();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chronos_core::backfill::Switch;
 use chronos_core::execution::Failure;
 use chronos_core::notice::{Notify, Occasions};
 use chronos_core::plan::Ending;
@@ -47,9 +48,30 @@ pub(super) enum Verb {
     Reap(usize),
     Cancel(Pick),
     SaveCheckpoint(Pick, u8),
+    /// Asks for so many seconds of a job's past.
+    Backfill(Pick, i64, Pace),
+    SwitchBackfill(Pick, Switch),
+    Advance(usize),
     PutPolicy(Mode),
     DeletePolicy,
     Restart,
+}
+
+/// How a backfill goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    pub(super) force: bool,
+    pub(super) newest_first: bool,
+    pub(super) at_once: u32,
+    pub(super) per_minute: Option<u32>,
+}
+
+fn pace() -> impl Strategy<Value = Pace> {
+    let per_minute = option::of(prop_oneof![Just(6_u32), Just(60)]);
+    (any::<(bool, bool)>(), 1..4_u32, per_minute).prop_map(|(which, at_once, per_minute)| {
+        let (force, newest_first) = which;
+        Pace { force, newest_first, at_once, per_minute }
+    })
 }
 
 /// What tells one job from another.
@@ -152,10 +174,18 @@ fn verb() -> impl Strategy<Value = Verb> {
         3 => limit().prop_map(Verb::Reap),
         2 => pick().prop_map(Verb::Cancel),
         1 => (pick(), any::<u8>()).prop_map(|(hold, byte)| Verb::SaveCheckpoint(hold, byte)),
+        3 => (pick(), 1..200_i64, pace())
+            .prop_map(|(job, past, pace)| Verb::Backfill(job, past, pace)),
+        1 => (pick(), switch()).prop_map(|(pick, switch)| Verb::SwitchBackfill(pick, switch)),
+        6 => limit().prop_map(Verb::Advance),
         1 => mode.prop_map(Verb::PutPolicy),
         1 => Just(Verb::DeletePolicy),
         1 => Just(Verb::Restart),
     ]
+}
+
+fn switch() -> impl Strategy<Value = Switch> {
+    prop_oneof![1 => Just(Switch::Pause), 2 => Just(Switch::Resume), 1 => Just(Switch::Cancel)]
 }
 
 fn ending() -> impl Strategy<Value = Ending> {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chronos_core::backfill::{Asked, Backfill, Order, Rate};
 use chronos_core::execution::{CancelCause, Token};
 use chronos_core::plan::{Change, Ending};
 use chronos_core::store::{Claim, Error, Hold, Renewal, Result, Taker};
 use chronos_core::{Execution, ExecutionId, Job, JobId, Timestamp};
 
 use super::invariants;
-use super::verbs::{NAMES, Step, Traits, Verb, policy, policy_id};
+use super::verbs::{NAMES, Pace, Step, Traits, Verb, policy, policy_id};
 use crate::answers::Answers;
 use crate::bench::{Bench, at, finish, job_id, terms, worker};
 
@@ -144,6 +145,23 @@ impl World {
                 !self.over.contains_key(&id)
             }
             Verb::SaveCheckpoint(pick, byte) => self.save_checkpoint(pick, byte).await,
+            Verb::Backfill(job, past, pace) => match self.pick_job(job) {
+                Some(job) => self.ask_for_backfill(&job, past, pace).await,
+                None => false,
+            },
+            Verb::SwitchBackfill(pick, switch) => {
+                let known: Vec<_> = self.answers.backfills.iter().map(Backfill::id).collect();
+                match picked(&known, pick) {
+                    Some(id) => accepted(self.bench.switch_backfill(id, switch, now).await),
+                    None => false,
+                }
+            }
+            Verb::Advance(limit) => {
+                let advanced = self.bench.advance_backfills(now, limit).await.unwrap();
+                assert!(advanced.unreadable.is_empty());
+                assert!(advanced.fired + advanced.passed_over <= limit.max(1));
+                advanced.fired + advanced.passed_over > 0
+            }
             Verb::PutPolicy(mode) => match self.bench.create_policy(policy(mode)).await {
                 Ok(()) => true,
                 Err(_) => accepted(self.bench.edit_policy(policy(mode), None, now).await),
@@ -153,6 +171,21 @@ impl World {
                 self.bench.reopen().await;
                 false
             }
+        }
+    }
+
+    async fn ask_for_backfill(&self, job: &Job, past: i64, pace: Pace) -> bool {
+        let Pace { force, newest_first, at_once, per_minute } = pace;
+        let asked = Asked {
+            order: if newest_first { Order::NewestFirst } else { Order::OldestFirst },
+            rate: Rate { at_once, per_minute },
+            cap: 8,
+            force,
+            ..Asked::from(at(self.second - past))
+        };
+        match Backfill::new(job, &asked, at(self.second)) {
+            Ok(new) => accepted(self.bench.create_backfill(new, at(self.second)).await),
+            Err(_) => false,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod auditing;
 mod clustering;
+mod crashing;
 mod encrypting;
 mod failing;
 mod finding;

@@ -180,12 +180,14 @@ fn overlap(spec: &Spec) -> String {
 }
 
 fn catch_up(spec: &Spec) -> String {
-    match (spec.catch_up_policy, spec.catch_up_max) {
-        (None, _) => String::new(),
-        (Some(CatchUp::Skip), _) => "skip".into(),
+    let policy = match (spec.catch_up_policy, spec.catch_up_max) {
+        (None, _) => return String::new(),
+        (Some(CatchUp::Skip), _) => return "skip".into(),
         (Some(CatchUp::RunOnce), _) => "run once".into(),
         (Some(CatchUp::RunAllCapped), max) => format!("run all, up to {}", max.unwrap_or(0)),
-    }
+    };
+    let window = spec.catch_up_window_seconds.map(|window| format!(", of the last {}", of(window)));
+    policy + &window.unwrap_or_default()
 }
 
 fn retries(spec: &Spec) -> String {

@@ -21,6 +21,7 @@ impl Account {
                 Trigger::Schedule | Trigger::CatchUp => 0,
                 Trigger::Manual { number } => *number,
                 Trigger::Notice(_) => panic!("these jobs tell nobody anything"),
+                Trigger::Backfill { .. } => panic!("nobody fills these jobs in"),
             };
             lines.entry((row.slot, number)).or_default().push(row);
         }

@@ -1,7 +1,9 @@
 //! Following message events: read from the log from after a cursor, and waited for where it ends.
 //!
 //! Nothing is kept for whoever follows: who is slow reads later what the store has anyway, and who comes
-//! back goes on from its cursor.
+//! back goes on from its cursor. What is newest is read once for all who wait for it.
+
+mod tail;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +12,8 @@ use std::time::Duration;
 use chronos_core::store::{self, EventFilter, EventPage, Store, Wake};
 use tokio::sync::watch;
 
-/// Whoever waits for events looks by itself this often: news of other nodes may be lost.
-const LOOK: Duration = Duration::from_secs(2);
+use tail::Tail;
+pub use tail::{SharedEvent, SharedPage};
 
 /// The message events of a store, to be followed by any number of readers.
 ///
@@ -36,7 +38,7 @@ const LOOK: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct Events {
     store: Arc<dyn Store>,
-    news: watch::Receiver<()>,
+    tail: Arc<Tail>,
 }
 
 impl Events {
@@ -49,13 +51,13 @@ impl Events {
                 sender.send_replace(());
             }
         }));
-        Self { store: store.clone(), news }
+        Self { store: store.clone(), tail: Tail::new(store.clone(), news) }
     }
 
     /// Those that a filter asks for, from after a cursor: zero for all that are kept.
     #[must_use]
     pub fn follow(&self, filter: EventFilter, after: u64) -> Follower {
-        Follower { events: self.clone(), filter, cursor: after }
+        Follower { events: self.clone(), filter, cursor: after, bell: None }
     }
 
     /// Those that a filter asks for and that come from now on.
@@ -77,6 +79,8 @@ pub struct Follower {
     events: Events,
     filter: EventFilter,
     cursor: u64,
+    /// Rings when there may be more; there is one once the follower has waited.
+    bell: Option<watch::Receiver<()>>,
 }
 
 impl Follower {
@@ -97,18 +101,7 @@ impl Follower {
     /// What comes next: one event or more, at most `limit`; waits for as long as there is none. Given up
     /// on the way, it has lost nothing.
     pub async fn next(&mut self, limit: usize) -> store::Result<EventPage> {
-        loop {
-            // Whatever is told of from here on is looked for again.
-            self.events.news.mark_unchanged();
-            let page = self.look(limit.max(1)).await?;
-            if !page.events.is_empty() {
-                return Ok(page);
-            }
-            if !page.more {
-                let news = tokio::time::timeout(LOOK, self.events.news.changed());
-                news.await.ok();
-            }
-        }
+        self.next_shared(limit).await.map(owned)
     }
 
     /// What comes next within a time; a page without events says how far the log was looked at.
@@ -117,9 +110,60 @@ impl Follower {
         limit: usize,
         patience: Duration,
     ) -> store::Result<EventPage> {
-        match tokio::time::timeout(patience, self.next(limit)).await {
-            Ok(page) => page,
-            Err(_) => Ok(EventPage { cursor: self.cursor, ..EventPage::default() }),
+        self.next_shared_within(limit, patience).await.map(owned)
+    }
+
+    /// The same as [`next`](Self::next), of events that other readers may hold as well.
+    pub async fn next_shared(&mut self, limit: usize) -> store::Result<SharedPage> {
+        let limit = limit.max(1);
+        loop {
+            // Whatever rings from here on is looked for again.
+            if let Some(bell) = &mut self.bell {
+                bell.mark_unchanged();
+            }
+            let kept = self.events.tail.after(&self.filter, self.cursor, limit);
+            let is_kept = kept.is_some();
+            let page = match kept {
+                Some(page) => page,
+                None => shared(self.look(limit).await?),
+            };
+            self.cursor = page.cursor;
+            if !page.events.is_empty() {
+                return Ok(page);
+            }
+            if page.more {
+                continue;
+            }
+            match &mut self.bell {
+                Some(bell) if is_kept => bell.changed().await.unwrap_or(()),
+                // What is added from here on is either kept or told of.
+                _ => self.bell = Some(self.events.tail.join(self.cursor)),
+            }
         }
     }
+
+    /// The same as [`next_within`](Self::next_within), of events that other readers may hold as well.
+    pub async fn next_shared_within(
+        &mut self,
+        limit: usize,
+        patience: Duration,
+    ) -> store::Result<SharedPage> {
+        match tokio::time::timeout(patience, self.next_shared(limit)).await {
+            Ok(page) => page,
+            Err(_) => Ok(SharedPage { cursor: self.cursor, ..SharedPage::default() }),
+        }
+    }
+}
+
+fn shared(page: EventPage) -> SharedPage {
+    let EventPage { events, cursor, more } = page;
+    let events = events.into_iter().map(|event| Arc::new(event.into())).collect();
+    SharedPage { events, cursor, more }
+}
+
+/// The page for somebody who wants it alone: what nobody else holds is not copied.
+fn owned(page: SharedPage) -> EventPage {
+    let SharedPage { events, cursor, more } = page;
+    let events = events.into_iter().map(SharedEvent::into_owned).collect();
+    EventPage { events, cursor, more }
 }

@@ -1,0 +1,2 @@
+-- One backfill.
+SELECT backfill::text FROM chronos.backfills WHERE id = $1

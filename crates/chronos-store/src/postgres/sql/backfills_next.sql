@@ -1,0 +1,2 @@
+-- When the first backfill comes to its next slot.
+SELECT min(next_at) FROM chronos.backfills
