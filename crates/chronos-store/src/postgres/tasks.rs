@@ -110,12 +110,12 @@ impl Drop for Hearing<'_> {
     }
 }
 
-/// Looks by itself for what other nodes made due. That is what it takes when nobody is heard, and half as
-/// often a net below those who are.
+/// Looks by itself for what other nodes made due. That is what it takes when nobody is heard, and a quarter
+/// as often a net below those who are.
 async fn poll(shared: Arc<Shared>) {
     loop {
         let hears = shared.wakes.hearing.load(Ordering::Relaxed);
-        tokio::time::sleep(shared.config.poll * if hears { 2 } else { 1 }).await;
+        tokio::time::sleep(shared.config.poll * if hears { 4 } else { 1 }).await;
         let looked = shared.look_at_heads();
         tokio::pin!(looked);
         if tokio::time::timeout(QUICK, &mut looked).await.is_err() {
