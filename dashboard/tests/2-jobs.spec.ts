@@ -148,6 +148,67 @@ test("a run that goes on is cancelled, and a job is duplicated and copied as a c
   await expect(page.getByLabel("URL")).toHaveValue(`${house.endpoint}/slow`);
 });
 
+test("a job that is copied as a command is made again by it, whole", async ({ page, context, house }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const token = await house.admin();
+  const asked = {
+    name: "it's a 'copy'",
+    schedule: {
+      type: "cron",
+      expression: "30 4 * * 1-5",
+      timezone: "Europe/Berlin",
+      start_at: "2096-01-01T00:00:00Z",
+      max_runs: 9,
+    },
+    target: {
+      type: "http",
+      url: `${house.endpoint}/ok?a=1&b=2`,
+      method: "PUT",
+      headers: { "X-Kind": "daily report" },
+      timeout_seconds: 12,
+      expected_statuses: [200, 204],
+    },
+    payload: { pages: [1, 2], title: "what's new" },
+    overlap_policy: "queue",
+    max_queued: 3,
+    catch_up_policy: "run_all_capped",
+    catch_up_max: 7,
+    catch_up_window_seconds: 7200,
+    misfire_grace_seconds: 45,
+    jitter_seconds: 20,
+    priority: 8,
+    max_retry: 4,
+    retry_base_seconds: 2,
+    retry_max_seconds: 600,
+    max_execution_time: 90,
+    tags: ["daily", "copied"],
+  };
+  const made = await house.ask<{ id: string }>("/jobs/recurring", asked, token);
+  await house.enter(page, `/jobs/${made.id}`);
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Copy as command" }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  const again = copied.replace("it'\\''s a", "it'\\''s another");
+  expect(again).not.toBe(copied);
+  house.shell(again, token);
+  const { items } = await house.ask<{ items: Record<string, unknown>[] }>(
+    "/jobs?tag=copied",
+    undefined,
+    token,
+  );
+  const other = items.find(({ id }) => id !== made.id);
+  expect(other).toMatchObject({ ...asked, name: "it's another 'copy'" });
+
+  // Nothing of it is lost in the form either.
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Duplicate" }).click();
+  await page.getByRole("button", { name: "Create job" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("copy");
+  const all = await house.ask<{ items: Record<string, unknown>[] }>("/jobs?tag=copied", undefined, token);
+  const third = all.items.find(({ name }) => name === `${asked.name} copy`);
+  expect(third).toMatchObject({ ...asked, name: `${asked.name} copy` });
+});
+
 test("a thundering herd is seen before it happens", async ({ page, house }) => {
   const token = await house.admin();
   const lines = Array.from({ length: 500 }, (_, number) =>

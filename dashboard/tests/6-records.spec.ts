@@ -88,14 +88,14 @@ test("what a message job says is pushed to whoever subscribed, until it is pause
   await house.enter(page, "/subscriptions");
   await page.getByRole("button", { name: "New subscription" }).first().click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Name", { exact: true }).fill("ear");
+  await dialog.getByLabel("Name", { exact: true }).fill("keen ear");
   await dialog.getByLabel("URL").fill("http://192.168.7.7/");
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog.getByLabel("URL")).toHaveAttribute("aria-invalid", "true");
   await dialog.getByLabel("URL").fill(url);
   await dialog.getByLabel("Of jobs with the tag").fill("loud");
   await dialog.getByRole("button", { name: "Save" }).click();
-  const row = page.getByRole("row", { name: /^ear / });
+  const row = page.getByRole("row", { name: /^keen ear / });
   await expect(row).toContainText("active");
   await expect(row).toContainText("the tag loud");
 
@@ -109,10 +109,10 @@ test("what a message job says is pushed to whoever subscribed, until it is pause
   await expect.poll(() => heard.join()).toContain("can you hear me");
   await expect(row.getByRole("cell", { name: "1", exact: true })).toBeVisible();
 
-  await row.getByRole("button", { name: "Actions for ear" }).click();
+  await row.getByRole("button", { name: "Actions for keen ear" }).click();
   await page.getByRole("menuitem", { name: "Pause" }).click();
   await expect(row).toContainText("paused");
-  await row.getByRole("button", { name: "Actions for ear" }).click();
+  await row.getByRole("button", { name: "Actions for keen ear" }).click();
   await page.getByRole("menuitem", { name: /Delete/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await expect(row).toBeHidden();

@@ -1,5 +1,5 @@
 /** A real daemon with an empty store, an endpoint that does as it is told, and somebody who looks. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -110,6 +110,21 @@ export class House {
     });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as T;
+  }
+
+  /** Runs a command as somebody who copied it into a shell. */
+  shell(command: string, token: string) {
+    const binary = process.env.CHRONOS_BIN ?? "chronos";
+    execFileSync("sh", ["-c", `chronos() { "$BINARY" "$@"; }\n${command}`], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: this.directory,
+        BINARY: binary,
+        CHRONOS_SERVER: this.url,
+        CHRONOS_TOKEN: token,
+      },
+      stdio: ["ignore", "ignore", "inherit"],
+    });
   }
 
   /** The admin's token; makes the admin if there is none. */

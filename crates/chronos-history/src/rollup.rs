@@ -23,6 +23,8 @@ pub struct RollupJob {
     summarizer: Arc<dyn Summarizer>,
     level: Level,
     min_age: Duration,
+    /// Those of weeks, and of months and years.
+    above: (Duration, Duration),
 }
 
 /// What a run did.
@@ -53,7 +55,15 @@ impl RollupJob {
         level: Level,
         min_age: Duration,
     ) -> Self {
-        Self { archive, summarizer, level, min_age }
+        let above = (Self::WEEK_MIN_AGE, Self::MONTH_MIN_AGE);
+        Self { archive, summarizer, level, min_age, above }
+    }
+
+    /// The same with other ages for the levels above its own: of weeks, and of months and years.
+    #[must_use]
+    pub fn with_ages_above(mut self, week: Duration, month: Duration) -> Self {
+        self.above = (week, month);
+        self
     }
 
     /// Rolls up what is new; between two periods it asks whether to stop.
@@ -124,7 +134,12 @@ impl RollupJob {
     }
 
     fn min_age(&self, level: Level) -> Duration {
-        if level <= self.level { self.min_age } else { self.min_age.max(DAY) }
+        match level {
+            level if level <= self.level => self.min_age,
+            Level::Hour | Level::Day => self.min_age.max(DAY),
+            Level::Week => self.min_age.max(self.above.0),
+            Level::Month | Level::Year => self.min_age.max(self.above.1),
+        }
     }
 
     async fn roll(

@@ -24,7 +24,7 @@ use crate::{DataDir, EmbeddedStore, Engine, OpenError, Retention, StoreUrl, Tuni
 
 const MAGIC: &[u8] = b"chronos backup\n";
 /// Raised with the format of the data directory too: a backup holds what the store files there.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const END: u32 = u32::MAX;
 
 /// Entries are written and taken in in portions of about this many bytes.

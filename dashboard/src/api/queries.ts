@@ -125,7 +125,7 @@ export const herd = queryOptions({
   queryKey: ["herd"],
   queryFn: () => done(api.GET("/monitoring/herd")),
   // Where there are many jobs, it is found by and by.
-  refetchInterval: ({ state }) => (state.data?.complete === false ? 4_000 : 60_000),
+  refetchInterval: ({ state }) => (state.data?.complete === false ? 4_000 : 15_000),
 });
 
 export const subscriptions = queryOptions({

@@ -748,7 +748,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Tells when the next runs of a job are as it stands, with what moves or stops them. */
+        get: operations["get_jobs_by_id_preview"];
         put?: never;
         /**
          * Says which runs a change of a job would add, remove and move in the week to come, or until another time.
@@ -821,7 +822,7 @@ export interface paths {
         };
         /**
          * Tells how many runs begin in each minute of the day to come: as schedules name them, and as quiet hours and
-         *     jitter leave them. It is found anew every minute or more, and by and by where there are many jobs.
+         *     jitter leave them. It is found anew every few seconds, and by and by where there are many jobs.
          */
         get: operations["get_monitoring_herd"];
         put?: never;
@@ -2229,7 +2230,7 @@ export interface components {
         NewJob: {
             /**
              * Format: int32
-             * @description Slots that `run_all_capped` makes up for.
+             * @description Slots that `run_all_capped` makes up for; 10 if left out.
              */
             catch_up_max?: number | null;
             catch_up_policy?: components["schemas"]["CatchUp"] | null;
@@ -4326,7 +4327,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The periods, at most 750 */
+            /** @description The periods, of more than 750 the newest */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4971,6 +4972,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_jobs_by_id_preview: {
+        parameters: {
+            query?: {
+                /** @description 10 if left out */
+                count?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its next runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
                 };
             };
             /** @description Why not */

@@ -48,13 +48,14 @@ impl Draft<'_> {
         }
     }
 
-    /// When a caught-up run begins: now, or in its turn where many are caught up, but no later than the next
+    /// When a caught-up run begins: now, or in its turn where many are caught up, but well before the next
     /// slot, which it would keep from its own turn.
     fn caught_up_at(&self) -> Timestamp {
         let Some(turn) = self.live.begins else {
             return self.now;
         };
         let next = self.job.spec.schedule.next_after(self.now);
-        next.map_or(turn, |next| turn.min(next)).max(self.now)
+        let latest = next.map(|next| self.now.after(next.since(self.now) / 2));
+        latest.map_or(turn, |latest| turn.min(latest)).max(self.now)
     }
 }

@@ -21,6 +21,8 @@ pub enum CatchUpPolicy {
 impl CatchUpPolicy {
     /// The most runs that one catch-up may start.
     pub const MAX_CAP: u32 = 1_000;
+    /// The most that it starts where nobody says how many.
+    pub const USUAL_CAP: u32 = 10;
 
     /// How many runs one catch-up may start.
     #[must_use]

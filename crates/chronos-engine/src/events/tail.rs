@@ -136,7 +136,10 @@ impl Tail {
         // Subscribed under the lock, so that the task which reads for all does not leave meanwhile.
         let bell = self.bell.subscribe();
         let first = kept.is_none();
-        kept.get_or_insert_with(|| Kept::from(cursor));
+        // Whoever is ahead of the log, such as one who read another, does not keep those behind it waiting.
+        if kept.as_ref().is_none_or(|kept| kept.after > cursor && kept.events.is_empty()) {
+            *kept = Some(Kept::from(cursor));
+        }
         drop(kept);
         if first {
             // A runtime that ends drops it at once, which takes the lock.
@@ -199,8 +202,10 @@ impl Reading {
             };
             let more = page.more;
             if page.cursor > until {
-                if let Some(kept) = tail.kept().as_mut() {
-                    kept.add(page.events, page.cursor);
+                // Somebody may have joined meanwhile who is further back.
+                match tail.kept().as_mut() {
+                    Some(kept) if kept.until == until => kept.add(page.events, page.cursor),
+                    _ => continue,
                 }
                 let readers = u32::try_from(tail.bell.receiver_count()).unwrap_or(u32::MAX);
                 tail.bell.send_replace(());

@@ -108,7 +108,10 @@ impl Tick for Postmaster {
         if self.claim().await? == AT_ONCE {
             return Ok(Some(now));
         }
-        let look = now.after(LOOK);
+        // Whatever is held is renewed with each heartbeat.
+        let look =
+            if self.seats.is_empty() { LOOK } else { LOOK.min(self.office.config.heartbeat) };
+        let look = now.after(look);
         Ok(Some(due.map_or(look, |due| due.min(look))))
     }
 }

@@ -26,8 +26,8 @@ impl Archive {
         self.get(Key::Node(shelf, period))
     }
 
-    /// What the table of contents says of the periods from one to another of the same level, in order, and at
-    /// most so many.
+    /// What the table of contents says of the periods from one to another of the same level, in order; of
+    /// more than so many, the newest.
     pub fn nodes(
         &self,
         shelf: Shelf<'_>,
@@ -40,10 +40,11 @@ impl Archive {
             return Ok(Vec::new());
         }
         let mut nodes = Vec::new();
-        for entry in self.inner.keyspace.range(first..=last).take(limit) {
+        for entry in self.inner.keyspace.range(first..=last).rev().take(limit) {
             let (key, value) = entry.into_inner().map_err(|error| self.failed(error))?;
             nodes.push(self.decode(&key, &value)?);
         }
+        nodes.reverse();
         Ok(nodes)
     }
 

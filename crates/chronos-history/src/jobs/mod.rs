@@ -19,6 +19,12 @@ pub use rollup::{
 pub trait Archives: Send + Sync + 'static {
     /// The archive, or why there is none just now.
     fn archive(&self) -> Result<Archive, String>;
+
+    /// The archive once it tells of all that happened before, or why it does not just now. Until then nothing of it
+    /// is forgotten: what is missing may be told yet.
+    fn told_in_full(&self) -> Result<Archive, String> {
+        self.archive()
+    }
 }
 
 impl Archives for Archive {

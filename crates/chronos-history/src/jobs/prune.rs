@@ -139,13 +139,13 @@ pub async fn create_toc_prune_job(
             if let Some(deferred) = pressure.wait(&context).await {
                 return deferred;
             }
-            let archive = match archives.archive() {
+            let archive = match archives.told_in_full() {
                 Ok(archive) => archive,
                 Err(why) => return JobResult::Skipped(why),
             };
             let token = context.token().clone();
             let pruned = prune_levels(archive, keep, clock.now(), false, move || {
-                token.is_cancelled() || archives.archive().is_err()
+                token.is_cancelled() || archives.told_in_full().is_err()
             });
             match pruned.await {
                 Ok(pruned) => {
@@ -254,6 +254,9 @@ pub async fn prune_levels(
     rehearsal: bool,
     should_stop: impl Fn() -> bool + Send + 'static,
 ) -> Result<Vec<(Level, u64)>, ArchiveError> {
+    // What is forgotten is not rolled up meanwhile.
+    let rolling = archive.clone();
+    let _rolling = if rehearsal { None } else { Some(rolling.rolling().await) };
     let pruned = tokio::task::spawn_blocking(move || {
         let mut pruned = Vec::new();
         // From the smallest: what a larger period was made of goes before it.

@@ -77,6 +77,7 @@ pub async fn create_rollup_jobs(
     config: RollupJobConfig,
 ) -> Result<[JobId; 3], SchedulerError> {
     let mut ids = Vec::with_capacity(3);
+    let (week, month) = (config.week_min_age, config.month_min_age);
     for (name, cron, level, min_age) in config.jobs() {
         let job = NewJob::named(name)
             .cron(cron)
@@ -96,7 +97,8 @@ pub async fn create_rollup_jobs(
                     Ok(archive) => archive,
                     Err(why) => return JobResult::Skipped(why),
                 };
-                let job = RollupJob::new(archive, summarizer, level, min_age);
+                let job = RollupJob::new(archive, summarizer, level, min_age)
+                    .with_ages_above(week, month);
                 // Whoever has the archive made again waits for nobody.
                 let stop = || context.is_cancelled() || archives.archive().is_err();
                 roll_up(&job, clock.as_ref(), &context, stop).await

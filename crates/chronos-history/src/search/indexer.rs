@@ -189,7 +189,9 @@ impl Indexer {
     fn add_nodes(&self) -> Result<bool, IndexError> {
         let fresh = self.archive.fresh(PAGE)?;
         let (mut documents, mut gone) = (Vec::new(), Vec::new());
-        for Fresh { owner, period, node, .. } in &fresh {
+        // What is nobody's has a shelf that nobody reads: whoever sees it sees everyone's.
+        let read = fresh.iter().filter(|fresh| fresh.owner.as_deref() != Some(""));
+        for Fresh { owner, period, node, .. } in read {
             let owner = owner.as_deref().unwrap_or_default();
             match node {
                 Some(node) => documents.push(of_node(owner, node)),

@@ -84,6 +84,7 @@ pub const TABLE: &[(&str, Access)] = &[
     ("POST /dead-letters/redrive", Write),
     ("POST /schedules/preview", Read),
     ("POST /jobs/{id}/preview", Read),
+    ("GET /jobs/{id}/preview", Read),
     ("GET /quiet-hours", Read),
     ("POST /quiet-hours", Write),
     ("GET /quiet-hours/{id}", Read),

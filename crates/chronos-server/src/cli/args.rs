@@ -94,6 +94,10 @@ pub(super) fn count(text: &str) -> Result<usize, String> {
     number(text, 1..=MAX_COUNT, "a whole number")
 }
 
+pub(super) fn few(text: &str) -> Result<usize, String> {
+    number(text, 1..=100, "a whole number")
+}
+
 pub(super) fn limit(text: &str) -> Result<usize, String> {
     number(text, 1..=1_000_000, "a whole number")
 }

@@ -60,6 +60,8 @@ enum Command {
     Audit(client::Audit),
     /// Say what happened to a job at a time, or will, and why
     Explain(client::Explain),
+    /// Show the next runs of a job, with what moves or stops them
+    Preview(client::Preview),
     /// Have past slots of a job run after all, and follow that to its end
     Backfill(client::Backfill),
     /// See and steer backfills: list, show, follow, pause, resume, cancel
@@ -145,6 +147,7 @@ where
         Command::Events(args) => client::events(args, out),
         Command::Audit(args) => client::audit(args, out),
         Command::Explain(args) => client::explain(args, out),
+        Command::Preview(args) => client::preview(args, out),
         Command::Backfill(args) => client::backfill(args, out),
         Command::Backfills(args) => client::backfills(args, now, out),
         Command::History(args) => client::history(args, now, out),

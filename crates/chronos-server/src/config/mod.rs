@@ -243,7 +243,7 @@ impl Config {
             keep_to_cores: false,
             default_timezone: Zone::UTC,
             misfire_grace_secs: scheduler.misfire_grace.as_secs(),
-            history_per_job: scheduler.history_per_job,
+            history_per_job: ServeConfig::HISTORY_PER_JOB,
             open_signup: false,
             auth_key_file: None,
             user_min_interval_secs: quotas.user_min_interval.as_secs(),

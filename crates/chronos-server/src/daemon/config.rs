@@ -1,6 +1,7 @@
 //! How a daemon serves: where, from which data, and within which limits.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,6 +52,10 @@ impl ServeConfig {
     /// How far a clock may usually be off.
     pub const MAX_CLOCK_SKEW: Duration = Duration::from_secs(30);
 
+    /// How many past executions of each job are usually kept: what is done over again, and what the history is made
+    /// from again, is known for as long as they are.
+    pub const HISTORY_PER_JOB: NonZeroU32 = NonZeroU32::new(10_000).expect("it is not zero");
+
     /// The usual way to serve what this directory holds.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
@@ -65,6 +70,7 @@ impl ServeConfig {
             notify_signing_secret_file: None,
             max_clock_skew: Self::MAX_CLOCK_SKEW,
             scheduler: SchedulerConfig {
+                history_per_job: Self::HISTORY_PER_JOB,
                 roles,
                 reach: Reach::public([]),
                 ..SchedulerConfig::default()

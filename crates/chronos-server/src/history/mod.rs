@@ -44,6 +44,8 @@ struct Inner {
     state: Mutex<State>,
     /// Rung when somebody wants the archive to be made again.
     asked: Notify,
+    /// Held by whoever has what is new read into the index because somebody searches.
+    freshening: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// How far the history has come.
@@ -89,7 +91,16 @@ impl History {
         let path = Some(path.to_owned());
         let (state, asked) = (Mutex::new(State::Opening(None)), Notify::new());
         let scheduler = OnceLock::new();
-        Self(Arc::new(Inner { path, store, clock, config, scheduler, state, asked }))
+        Self(Arc::new(Inner {
+            path,
+            store,
+            clock,
+            config,
+            scheduler,
+            state,
+            asked,
+            freshening: Arc::default(),
+        }))
     }
 
     /// None, and why.
@@ -101,7 +112,16 @@ impl History {
     ) -> Self {
         let (state, asked) = (Mutex::new(State::Absent(why)), Notify::new());
         let scheduler = OnceLock::new();
-        Self(Arc::new(Inner { path: None, store, clock, config, scheduler, state, asked }))
+        Self(Arc::new(Inner {
+            path: None,
+            store,
+            clock,
+            config,
+            scheduler,
+            state,
+            asked,
+            freshening: Arc::default(),
+        }))
     }
 
     /// How long the store keeps what happened, and how long each level is kept.
@@ -122,7 +142,9 @@ impl History {
 
     /// What rolls an archive up, from the hours on.
     fn rollup_of(&self, archive: Archive) -> RollupJob {
-        RollupJob::new(archive, Arc::new(Extractive), Level::Day, self.0.config.rollup.day_min_age)
+        let rollup = &self.0.config.rollup;
+        RollupJob::new(archive, Arc::new(Extractive), Level::Day, rollup.day_min_age)
+            .with_ages_above(rollup.week_min_age, rollup.month_min_age)
     }
 
     /// Whether this node keeps a history at all.
@@ -178,6 +200,14 @@ impl History {
 impl Archives for History {
     fn archive(&self) -> Result<Archive, String> {
         self.open().map(|open| open.projector.archive().clone())
+    }
+
+    fn told_in_full(&self) -> Result<Archive, String> {
+        let open = self.open()?;
+        if !open.caught_up {
+            return Err("the history reads what happened before".into());
+        }
+        Ok(open.projector.archive().clone())
     }
 }
 

@@ -1,14 +1,20 @@
 //! Searching the history: the index beside the archive, opened when it is first wanted.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use chronos_core::schedule::Zone;
-use chronos_engine::JobContext;
+use chronos_engine::{JobContext, SchedulerService};
 use chronos_history::search::{Found, IndexError, Indexer, Request, SearchError};
 use tracing::{error, warn};
 
 use super::{History, Open, shelf};
 use crate::auth::Caller;
 use crate::problem::Problem;
+
+/// How long whoever searches waits for what is new, and how long that is read at most.
+const PATIENCE: Duration = Duration::from_millis(300);
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// What somebody looks for.
 #[derive(Clone, Debug)]
@@ -38,6 +44,9 @@ impl History {
             error!(%error, "The search index cannot be opened");
             unavailable(format!("the history cannot be searched: {error}"))
         })?;
+        if sought.cursor.is_none() {
+            self.freshen(&indexer).await;
+        }
         let caller = caller.clone();
         let search = move || {
             // With all of the indexer, so that nobody makes the index again while it is read.
@@ -56,6 +65,31 @@ impl History {
             }
             Err(_) => Err(unavailable("the search was interrupted".into())),
         }
+    }
+
+    /// Has what is new read into the index, as the job does that commits it, so that whoever looks for what has just
+    /// happened finds it. Waits a moment for it, and answers from what there is if that takes longer.
+    async fn freshen(&self, indexer: &Indexer) {
+        let paused = |scheduler: &SchedulerService| {
+            scheduler.registry().is_paused(chronos_history::INDEX_COMMIT_JOB)
+        };
+        if self.scheduler().is_none_or(|scheduler| paused(&scheduler)) {
+            return;
+        }
+        let Ok(turn) = self.0.freshening.clone().try_lock_owned() else {
+            return;
+        };
+        let (history, indexer) = (self.clone(), indexer.clone());
+        let reading = tokio::spawn(async move {
+            let _turn = turn;
+            let begun = history.0.clock.monotonic();
+            let late = || history.0.clock.monotonic().saturating_sub(begun) > LONGEST;
+            // Whoever has the archive made again waits for nobody.
+            if let Err(error) = indexer.catch_up(|| late() || history.open().is_err()).await {
+                warn!(%error, "What is new could not be indexed; the next run will");
+            }
+        });
+        tokio::time::timeout(PATIENCE, reading).await.ok();
     }
 
     /// Reads what is new into the index and makes it durable: a run of the job that does. Says what it did.

@@ -31,7 +31,7 @@ const AT_ONCE: usize = 500;
 /// How long one request goes through jobs.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// How long what was found is good for, at least, and how many times as long as it took.
-const FRESH: Duration = Duration::from_mins(1);
+const FRESH: Duration = Duration::from_secs(2);
 const EASE: u32 = 20;
 
 /// How many runs begin when, of the day to come.
@@ -86,7 +86,7 @@ struct Walk {
 }
 
 /// Tells how many runs begin in each minute of the day to come: as schedules name them, and as quiet hours and
-/// jitter leave them. It is found anew every minute or more, and by and by where there are many jobs.
+/// jitter leave them. It is found anew every few seconds, and by and by where there are many jobs.
 #[utoipa::path(get, path = "/monitoring/herd", tag = "monitoring",
     responses((status = 200, description = "The figures", body = HerdFigures),
         WhyNot,

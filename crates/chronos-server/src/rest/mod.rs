@@ -87,7 +87,7 @@ fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::redrive))
         .routes(routes!(preview::show))
-        .routes(routes!(preview::compare))
+        .routes(routes!(preview::upcoming, preview::compare))
         .routes(routes!(quiet_hours::list, quiet_hours::create))
         .routes(routes!(quiet_hours::get, quiet_hours::change, quiet_hours::delete))
         .routes(routes!(subscriptions::list, subscriptions::create))

@@ -165,6 +165,29 @@ impl From<Moved> for MovedRun {
     }
 }
 
+/// Tells when the next runs of a job are as it stands, with what moves or stops them.
+#[utoipa::path(get, path = "/jobs/{id}/preview", tag = "schedules",
+    params(("id" = String, Path, format = "uuid"),
+        ("count" = Option<u32>, Query, minimum = 1, maximum = 100, description = "10 if left out")),
+    responses(
+        (status = 200, description = "Its next runs", body = Preview),
+        WhyNot))]
+pub(super) async fn upcoming(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let read = |text: &str| text.parse().ok().filter(|count| (1..=MOST).contains(count));
+    let count = query.read("count", "a number from 1 to 100", read);
+    let count = count.and_then(|count| query.done("count").map(|()| count));
+    let count = count.map_err(|error| Problem::bad_parameters(vec![error]))?.unwrap_or(USUAL);
+    let job = api.job(&caller, id).await?;
+    let quiet = api.service.quiet_hours_of(&job.spec).await?;
+    let runs = preview(&job, quiet.as_ref(), count).into_iter().map(Run::from).collect();
+    Ok(json(&Preview { description: job.spec.schedule.describe(), runs }))
+}
+
 /// Says which runs a change of a job would add, remove and move in the week to come, or until another time.
 /// Nothing is saved.
 #[utoipa::path(post, path = "/jobs/{id}/preview", tag = "schedules",

@@ -256,7 +256,8 @@ impl Step<'_> {
 
     fn advance_backfills(&mut self, limit: usize) -> Result<Advanced> {
         let mut advanced = Advanced::default();
-        let going_on: Vec<Backfill> = self.state.index.backfills.values().cloned().collect();
+        let going_on = self.state.index.backfills.values().filter(|backfill| backfill.goes_on());
+        let going_on: Vec<Backfill> = going_on.cloned().collect();
         // Each has its share, so that none keeps the others waiting.
         let share = (limit / going_on.len().max(1)).clamp(1, Advanced::SLOTS_AT_ONCE);
         for backfill in going_on {
@@ -279,9 +280,6 @@ impl Step<'_> {
         advanced: &mut Advanced,
     ) -> Result<()> {
         let (job, now) = (before.job, self.now);
-        if !before.goes_on() {
-            return Ok(());
-        }
         let slots = before.upcoming(most);
         let mut ledger = self.state.ledger(job, &slots)?;
         // What this step has said already is not visible to the reading.

@@ -42,6 +42,15 @@ export interface Draft {
   jitter: string;
   quiet: string;
   priority: string;
+  catchUpMax: string;
+  catchUpWindow: string;
+  grace: string;
+  atOnce: string;
+  queued: string;
+  connectTimeout: string;
+  firstByteTimeout: string;
+  /** What the form has no field for, and leaves as it is. */
+  kept: Pick<NewJob, "notify" | "payload_base64">;
 }
 
 export const UNITS = { s: 1, min: 60, h: 3600, d: 86_400 } as const;
@@ -80,6 +89,14 @@ export const BLANK: Draft = {
   jitter: "",
   quiet: "",
   priority: "",
+  catchUpMax: "",
+  catchUpWindow: "",
+  grace: "",
+  atOnce: "",
+  queued: "",
+  connectTimeout: "",
+  firstByteTimeout: "",
+  kept: {},
 };
 
 /** What is wrong with a draft before anybody is asked, by the fields of the API. */
@@ -112,6 +129,8 @@ function targetOf(draft: Draft, wrong: Wrong): Target {
         method: draft.method,
         headers: headersOf(draft.headers),
         ...(draft.timeout && { timeout_seconds: Number(draft.timeout) }),
+        ...(draft.connectTimeout && { connect_timeout_seconds: Number(draft.connectTimeout) }),
+        ...(draft.firstByteTimeout && { first_byte_timeout_seconds: Number(draft.firstByteTimeout) }),
         ...(draft.signingSecret && { signing_secret: draft.signingSecret }),
         ...(draft.statuses && {
           expected_statuses: draft.statuses
@@ -165,6 +184,8 @@ export function asked(draft: Draft): { body: NewJob; wrong: Wrong } {
   const payload = draft.target === "http" ? payloadOf(draft, wrong) : undefined;
   const tags = draft.tags.split(",").map((tag) => tag.trim());
   const number = (text: string) => (text ? Number(text) : undefined);
+  const { notify, payload_base64 } = draft.kept;
+  const isBinary = draft.target === "http" && payload === undefined && payload_base64 != null;
   const body: NewJob = {
     name: draft.name || undefined,
     schedule: scheduleOf(draft),
@@ -180,6 +201,13 @@ export function asked(draft: Draft): { body: NewJob; wrong: Wrong } {
     jitter_seconds: draft.target === "message" ? undefined : number(draft.jitter),
     quiet_hours_policy_id: draft.quiet || undefined,
     priority: number(draft.priority),
+    max_concurrent: draft.overlap === "concurrent" ? number(draft.atOnce) : undefined,
+    max_queued: draft.overlap === "queue" ? number(draft.queued) : undefined,
+    catch_up_max: draft.catchUp === "run_all_capped" ? number(draft.catchUpMax) : undefined,
+    catch_up_window_seconds: number(draft.catchUpWindow),
+    misfire_grace_seconds: number(draft.grace),
+    ...(isBinary && { payload_base64 }),
+    ...(notify && { notify }),
   };
   return { body, wrong };
 }
@@ -217,7 +245,9 @@ export function draftOf(job: Job): Draft {
       value: typeof value === "string" ? value : value.secret,
       secret: typeof value !== "string",
     }));
-    draft.timeout = target.timeout_seconds == null ? "" : String(target.timeout_seconds);
+    draft.timeout = written(target.timeout_seconds);
+    draft.connectTimeout = written(target.connect_timeout_seconds);
+    draft.firstByteTimeout = written(target.first_byte_timeout_seconds);
     draft.statuses = (target.expected_statuses ?? []).join(", ");
     draft.signingSecret = target.signing_secret ?? "";
   } else if (target.type === "message") {
@@ -231,11 +261,21 @@ export function draftOf(job: Job): Draft {
   draft.maxRetry = String(job.max_retry);
   draft.retryBase = String(job.retry_base_seconds);
   draft.retryMax = String(job.retry_max_seconds);
-  draft.maxExecution = job.max_execution_time == null ? "" : String(job.max_execution_time);
+  draft.maxExecution = written(job.max_execution_time);
   draft.overlap = job.overlap_policy;
   draft.catchUp = job.catch_up_policy;
   draft.jitter = String(job.jitter_seconds);
   draft.quiet = job.quiet_hours_policy_id ?? "";
   draft.priority = String(job.priority);
+  draft.catchUpMax = written(job.catch_up_max);
+  draft.catchUpWindow = written(job.catch_up_window_seconds);
+  draft.grace = written(job.misfire_grace_seconds);
+  draft.atOnce = written(job.max_concurrent);
+  draft.queued = written(job.max_queued);
+  draft.kept = { notify: job.notify, payload_base64: job.payload_base64 };
   return draft;
+}
+
+function written(number: number | null | undefined): string {
+  return number == null ? "" : String(number);
 }

@@ -252,6 +252,24 @@ export function PolicyFields(props: PartProps) {
           <option value="replace">stop it, run anew</option>
         </Select>
       </Field>
+      {draft.overlap === "concurrent" && (
+        <Numeric
+          {...props}
+          label="At once, at most"
+          name="atOnce"
+          field="max_concurrent"
+          hint="Left empty, as many as there are."
+        />
+      )}
+      {draft.overlap === "queue" && (
+        <Numeric
+          {...props}
+          label="Waiting, at most"
+          name="queued"
+          field="max_queued"
+          hint="What comes on top is skipped."
+        />
+      )}
       <Field label="Missed slots" error={errors.catch_up_policy}>
         <Select value={draft.catchUp} onChange={({ target }) => set({ catchUp: target.value })}>
           <option value="">as is usual</option>
@@ -260,6 +278,30 @@ export function PolicyFields(props: PartProps) {
           <option value="run_all_capped">run one by one</option>
         </Select>
       </Field>
+      {draft.catchUp === "run_all_capped" && (
+        <Numeric
+          {...props}
+          label="Of them, at most"
+          name="catchUpMax"
+          field="catch_up_max"
+          placeholder="10"
+          hint="The rest is skipped, and said to be."
+        />
+      )}
+      <Numeric
+        {...props}
+        label="Not missed longer ago than, in seconds"
+        name="catchUpWindow"
+        field="catch_up_window_seconds"
+        hint="What is older is skipped."
+      />
+      <Numeric
+        {...props}
+        label="On time within, in seconds"
+        name="grace"
+        field="misfire_grace_seconds"
+        hint="A slot that is later counts as missed."
+      />
       <Field label="Quiet hours" error={errors.quiet_hours_policy_id}>
         <Select value={draft.quiet} onChange={({ target }) => set({ quiet: target.value })}>
           <option value="">none</option>

@@ -58,6 +58,25 @@ async fn a_reader_that_leaves_a_thousand_times_gets_each_event_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_is_ahead_of_the_log_keeps_nobody_else_from_hearing() {
+    let lab = Lab::new();
+    lab.schedule(tick("tick")).await.unwrap();
+    // As one who read a log that is gone.
+    let mut ahead = lab.events().follow(EventFilter::default(), 1_000);
+    assert!(ahead.next_within(10, secs(1)).await.unwrap().events.is_empty());
+    let mut events = lab.events().follow(EventFilter::default(), 0);
+    assert!(events.next_within(10, secs(1)).await.unwrap().events.is_empty());
+    lab.start().await.unwrap();
+    for number in 1..=3 {
+        let page = events.next_within(10, secs(5)).await.unwrap();
+        let said: Vec<_> = page.events.iter().map(|event| event.sequence).collect();
+        assert_eq!(said, [number]);
+    }
+    assert!(ahead.next_within(10, secs(5)).await.unwrap().events.is_empty());
+    lab.shutdown().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn events_that_are_too_old_are_forgotten() {
     let config = SchedulerConfig { keep_messages: Some(secs(7_200)), ..SchedulerConfig::default() };
     let lab = Lab::with(config, "2026-03-02T12:00:00Z");

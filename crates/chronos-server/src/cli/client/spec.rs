@@ -1,6 +1,7 @@
 //! A job as JSON: what `--file` reads and `--json` writes, with the names of the REST API.
 
 use chronos_core::Timestamp;
+use chronos_core::policy::CatchUpPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -156,7 +157,7 @@ impl From<Spec> for proto::JobSpec {
             CatchUp::Skip => catch_up::Kind::Skip(catch_up::Skip {}),
             CatchUp::RunOnce => catch_up::Kind::RunOnce(catch_up::RunOnce {}),
             CatchUp::RunAllCapped => catch_up::Kind::RunAllCapped(catch_up::RunAllCapped {
-                catch_up_max: spec.catch_up_max.unwrap_or(DEFAULT_CATCH_UP),
+                catch_up_max: spec.catch_up_max.unwrap_or(CatchUpPolicy::USUAL_CAP),
             }),
         });
         let body = spec.raw_payload.unwrap_or_else(|| body(spec.payload));
@@ -181,9 +182,6 @@ impl From<Spec> for proto::JobSpec {
         }
     }
 }
-
-/// Missed slots that run when nobody says how many.
-const DEFAULT_CATCH_UP: u32 = 10;
 
 fn body(payload: Option<Value>) -> Vec<u8> {
     match payload {

@@ -104,7 +104,7 @@ pub(in crate::rest) struct TocList {
             description = "The last instant; now if left out"),
         ("tz" = Option<String>, Query, description = "The zone of local times; UTC if left out")),
     responses(
-        (status = 200, description = "The periods, at most 750", body = TocList),
+        (status = 200, description = "The periods, of more than 750 the newest", body = TocList),
         WhyNot))]
 pub(in crate::rest) async fn list(
     State(api): State<Api>,

@@ -81,12 +81,8 @@ pub(crate) fn catch_up(
     max: Option<u32>,
 ) -> Result<Option<CatchUpPolicy>, FieldError> {
     match (policy, max) {
-        (Some(CatchUp::RunAllCapped), None) => {
-            let accepted = format!("1 to {}", CatchUpPolicy::MAX_CAP);
-            Err(FieldError::missing("catch_up_max", accepted))
-        }
-        (Some(CatchUp::RunAllCapped), Some(max)) => {
-            let policy = CatchUpPolicy::run_all_capped(max);
+        (Some(CatchUp::RunAllCapped), max) => {
+            let policy = CatchUpPolicy::run_all_capped(max.unwrap_or(CatchUpPolicy::USUAL_CAP));
             policy.map(Some).map_err(|error| FieldError::new("catch_up_max", error))
         }
         (_, Some(_)) => {

@@ -59,7 +59,7 @@ pub(crate) struct NewJob {
     pub(crate) max_queued: Option<u32>,
     /// `skip` for recurring jobs and `run_once` for one-time jobs if left out.
     pub(crate) catch_up_policy: Option<CatchUp>,
-    /// Slots that `run_all_capped` makes up for.
+    /// Slots that `run_all_capped` makes up for; 10 if left out.
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) catch_up_max: Option<u32>,
     /// How late a slot may fire and still be on time.

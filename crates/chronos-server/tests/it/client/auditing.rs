@@ -33,6 +33,9 @@ fn what_was_decided_is_listed_filtered_and_explained() {
     let text = house.answer(&["explain", "tick", "--at", slot]);
     assert!(text.starts_with("fired: ") && text.contains("message event 1"), "{text}");
     assert!(text.contains("execution.succeeded"), "{text}");
+    let coming = house.json(&["preview", "tick", "-n", "3"]);
+    assert_eq!(coming["runs"].as_array().unwrap().len(), 3, "{coming}");
+    assert!(house.answer(&["preview", "tick"]).contains("every"), "it is said in words");
     let text = house.answer(&["explain", "tick", "--at", "2096-12-01 09:00"]);
     assert!(text.starts_with("no slot: ") || text.starts_with("upcoming: "), "{text}");
     for (args, code, word) in [
@@ -40,6 +43,8 @@ fn what_was_decided_is_listed_filtered_and_explained() {
         (vec!["audit", "--job", "nobody"], 4, "nobody"),
         (vec!["audit", "--since", "yesterday"], 2, "RFC 3339"),
         (vec!["explain", "tick", "--at", "noon"], 2, "RFC 3339"),
+        (vec!["preview", "tick", "-n", "101"], 2, "100"),
+        (vec!["preview", "nobody"], 4, "nobody"),
         (vec!["explain", "nobody", "--at", slot], 4, "nobody"),
     ] {
         let output = house.command(&args).output().unwrap();

@@ -166,7 +166,6 @@ fn wrong_fields() -> Vec<Wrong> {
             "skip, concurrent, queue, replace",
         ),
         (with("max_queued", json!(3)), "max_queued", ""),
-        (with("catch_up_policy", json!("run_all_capped")), "catch_up_max", "1 to 1000"),
         (with("catch_up_max", json!(3)), "catch_up_max", "catch_up_policy"),
         (with("quiet_hours_policy_id", json!("x")), "quiet_hours_policy_id", "policy"),
         (

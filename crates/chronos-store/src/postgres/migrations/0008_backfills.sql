@@ -11,3 +11,4 @@ CREATE TABLE chronos.backfills (
     PRIMARY KEY (job_id, number)
 );
 CREATE INDEX backfills_going_on ON chronos.backfills (job_id, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX backfills_next ON chronos.backfills (next_at) WHERE next_at IS NOT NULL;

@@ -52,8 +52,9 @@ pub(super) fn run(ask: &Ask, args: &Args, out: &mut dyn Write) -> Result<(), Err
 /// Waits until all that there was in the journal when it began was read and rolled up.
 async fn follow(rest: &Rest, begun: Value) -> Result<Value, Error> {
     let end = begun["newest"].as_u64().unwrap_or_default();
-    let template = "Reading the journal {wide_bar} {human_pos}/{human_len} ({eta})";
+    let template = "{msg} {wide_bar} {human_pos}/{human_len} ({eta})";
     let bar = progress::shown(ProgressBar::new(end), template);
+    bar.set_message("Reading the journal");
     let (mut last, mut still) = ((0, String::new()), 0);
     loop {
         tokio::time::sleep(LOOK).await;
@@ -70,7 +71,9 @@ async fn follow(rest: &Rest, begun: Value) -> Result<Value, Error> {
                 bar.finish_and_clear();
                 return Ok(told);
             }
-            bar.set_message("rolling up");
+            // However long that takes: each period is told by itself.
+            bar.set_message("Rolling up");
+            continue;
         }
         still = if last == (read, status.to_owned()) { still + 1 } else { 0 };
         last = (read, status.to_owned());
