@@ -181,7 +181,7 @@ test("a job that is copied as a command is made again by it, whole", async ({ pa
     retry_base_seconds: 2,
     retry_max_seconds: 600,
     max_execution_time: 90,
-    tags: ["daily", "copied"],
+    tags: ["copied", "daily"],
   };
   const made = await house.ask<{ id: string }>("/jobs/recurring", asked, token);
   await house.enter(page, `/jobs/${made.id}`);
