@@ -139,6 +139,6 @@ licences:
 	cargo fetch --locked --quiet
 	cargo deny --locked --offline check bans licenses sources
 
-bench: chromium dashboard ## Measure, print the figures with their ceilings, and fail where one is not met
+bench: postgres chromium dashboard ## Measure, print the figures with their ceilings, and fail where one is not met
 	cargo build --locked --quiet --release --package chronos-server
 	cargo run --locked --quiet --release --package chronos-bench

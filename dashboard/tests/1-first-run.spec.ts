@@ -1,9 +1,11 @@
 /** Getting in: nobody yet, the first user, and later. */
 import { ADMIN, expect, test } from "./house";
+import { isFitInEveryLight } from "./looks";
 
 test("the first to come makes the admin, logs out and in again", async ({ page, house }) => {
   await page.goto(house.url);
   await expect(page.getByRole("heading", { name: "Set up Chronos" })).toBeVisible();
+  await isFitInEveryLight(page, "set-up");
 
   await page.getByLabel("Name").fill(ADMIN.username);
   await page.getByLabel("Password").fill("short");
@@ -19,6 +21,7 @@ test("the first to come makes the admin, logs out and in again", async ({ page, 
   await page.getByRole("button", { name: /ada/ }).click();
   await page.getByRole("menuitem", { name: "Log out" }).click();
   await expect(page.getByRole("heading", { name: "Log in" })).toBeVisible();
+  await isFitInEveryLight(page, "log-in");
 
   await page.getByLabel("Name").fill(ADMIN.username);
   await page.getByLabel("Password").fill("not this one");

@@ -93,6 +93,14 @@ test("hostile texts are shown as they are, whichever field they are in", async (
     await expect(page.getByText(text ?? "").first()).toBeVisible();
     await isHarmless(page);
   }
+  // What is found by words is others' text as well.
+  await page.goto(`${house.url}/ui/history?q=${encodeURIComponent("kind:execution onload")}`);
+  const found = page.getByRole("list", { name: "Found" });
+  await expect(async () => {
+    await page.getByLabel("Search the history").last().press("Enter");
+    await expect(found).toContainText("window.hit=1", { timeout: 1_000 });
+  }).toPass();
+  await isHarmless(page);
   // What the address says is shown as well.
   await page.goto(`${house.url}/ui/history?q=${encodeURIComponent(PAYLOADS[1] ?? "")}`);
   await expect(page.getByLabel("Search the history").last()).toHaveValue(PAYLOADS[1] ?? "");

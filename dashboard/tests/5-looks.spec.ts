@@ -1,8 +1,6 @@
 /** Every page for every reader: no serious barrier, no sideways scrolling on a phone, and a picture of it. */
-import AxeBuilder from "@axe-core/playwright";
 import { expect, type House, test } from "./house";
-
-const SHOTS = process.env.CHRONOS_SHOTS ?? "test-results";
+import { isFitForEveryone, SHOTS, THEMES } from "./looks";
 
 interface Seen {
   job: string;
@@ -36,7 +34,7 @@ const PAGES: [string, (seen: Seen) => string, string][] = [
   ["people", () => "/people", "Users and keys"],
 ];
 
-for (const theme of ["light", "dark"] as const) {
+for (const theme of THEMES) {
   for (const [name, path, heading] of PAGES) {
     test(`${name} is fit for everyone in the ${theme}`, async ({ page, house }) => {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
@@ -45,12 +43,7 @@ for (const theme of ["light", "dark"] as const) {
       await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
       // Charts grow with each answer.
       if (name === "overview") await page.waitForTimeout(7_000);
-      await page.screenshot({ path: `${SHOTS}/${name}-${theme}.png` });
-      const { violations } = await new AxeBuilder({ page })
-        .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"])
-        .analyze();
-      const told = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
-      expect(told.filter((it) => /^(serious|critical)/.test(it))).toEqual([]);
+      await isFitForEveryone(page, `${name}-${theme}`);
     });
   }
 }

@@ -27,7 +27,7 @@ pub(crate) use throughput::measure as throughput;
 /// What the daemon keeps.
 pub(crate) fn retention() -> Retention {
     Retention {
-        executions_per_job: NonZeroU32::new(100),
+        executions_per_job: NonZeroU32::new(10_000),
         audit_events: None,
         ..Retention::default()
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chronos_core::JobId;
-use chronos_core::policy::OverlapPolicy;
+use chronos_core::policy::{CatchUpPolicy, OverlapPolicy};
 use chronos_core::store::{Compacted, CompactionProgress, Store};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use crate::handler::{JobContext, JobResult};
 use crate::service::{NewJob, SchedulerError, SchedulerService};
@@ -53,7 +53,9 @@ pub async fn create_compaction_job(
         .cron(config.cron)
         .timezone(config.timezone)
         .jitter(Duration::from_secs(config.jitter_secs))
-        .overlap(OverlapPolicy::Skip);
+        .overlap(OverlapPolicy::Skip)
+        // Whoever was away at the time makes up for it, once.
+        .catch_up(CatchUpPolicy::RunOnce);
     let pressure = scheduler.backpressure().clone();
     let compact = move |context: JobContext| {
         let (store, pressure) = (store.clone(), pressure.clone());
@@ -86,7 +88,7 @@ pub async fn run_compaction(
         if token.is_cancelled() {
             return ControlFlow::Break(());
         }
-        debug!(unit, units, bytes, "Compacting");
+        info!(unit, units, bytes, "Compacting");
         ControlFlow::Continue(())
     };
     let compacted = store.compact(Arc::new(hook)).await.map_err(|error| {

@@ -33,7 +33,6 @@ export const tocList = (level: Level, sinceMs?: number) =>
       return items;
     },
     staleTime: GOOD_MS,
-    refetchInterval: GOOD_MS,
     retry: false,
   });
 

@@ -11,8 +11,13 @@ const PACE_MS = 1_000;
 /** What just changed may be about to change again, such as from waiting to running. */
 const AGAIN_MS = 1_500;
 
+/** What changes without a job is asked for anew this often at most, while the stream is there. */
+const BREATH_MS = 10_000;
+
 /** Lists that any change of a job may change. */
-const LISTS = ["jobs", "dead-letters", "recent", "subscriptions"];
+const LISTS = ["jobs", "dead-letters", "recent", "subscriptions", "workers"];
+/** Lists that change without a job, and are asked for with each sign of life. */
+const SLOW_LISTS = ["workers", "quiet-hours", "users", "keys", "toc-list"];
 
 export function useLive(enabled: boolean) {
   const client = useQueryClient();
@@ -31,6 +36,7 @@ export function useLive(enabled: boolean) {
         if (data) renewer.note(JSON.parse(data) as Changes);
         // Whatever happened while nobody listened is not told again.
         else if (!began) renewer.note({ jobs: [], many: true });
+        else renewer.breathe();
         began = true;
       };
       const onState = (state: string) => {
@@ -53,6 +59,7 @@ class Renewer {
   private many = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private last = 0;
+  private breathed = 0;
   private later: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly client: QueryClient) {}
@@ -63,6 +70,13 @@ class Renewer {
     if (this.timer !== undefined) return;
     const wait = Math.max(0, this.last + PACE_MS - Date.now());
     this.timer = setTimeout(() => this.renew(), wait);
+  }
+
+  /** The stream is there; what changes without a job may have. */
+  breathe() {
+    if (Date.now() < this.breathed + BREATH_MS) return;
+    this.breathed = Date.now();
+    this.invalidate(([kind]) => SLOW_LISTS.includes(String(kind)));
   }
 
   stop() {
@@ -78,6 +92,7 @@ class Renewer {
     this.many = false;
     const ask = () => this.ask(jobs, many);
     ask();
+    this.breathe();
     clearTimeout(this.later);
     this.later = setTimeout(ask, AGAIN_MS);
   }
@@ -90,6 +105,10 @@ class Renewer {
         (kind === "job" || kind === "executions" || kind === "backfills") && (many || jobs.has(String(of)))
       );
     };
+    this.invalidate(concerns);
+  }
+
+  private invalidate(concerns: (key: readonly unknown[]) => boolean) {
     // One that is being asked for already tells what is true by then or soon after.
     void this.client.invalidateQueries(
       { predicate: (query) => concerns(query.queryKey), refetchType: "active" },

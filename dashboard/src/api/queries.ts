@@ -147,7 +147,6 @@ export const figures = queryOptions({
 export const workers = queryOptions({
   queryKey: ["workers"],
   queryFn: async () => (await done(api.GET("/monitoring/workers"))).items,
-  refetchInterval: LIVE_MS,
 });
 
 export const users = queryOptions({

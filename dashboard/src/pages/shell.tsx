@@ -207,19 +207,20 @@ function Theme() {
   );
 }
 
-/** The key / leads to the page's search, unless something is being written. */
+/** The key / leads to the page's search, or to that of jobs where there is none, unless something is being written. */
 function useSlash() {
+  const navigate = useNavigate();
   useEffect(() => {
+    const focus = () => document.querySelector<HTMLInputElement>("[data-search]")?.focus();
     const press = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.key !== "/" || event.ctrlKey || event.metaKey) return;
       if (target.matches("input, textarea, select, [contenteditable]")) return;
-      const search = document.querySelector<HTMLInputElement>("[data-search]");
-      if (!search) return;
       event.preventDefault();
-      search.focus();
+      if (document.querySelector("[data-search]")) focus();
+      else void navigate({ to: "/jobs" }).then(() => requestAnimationFrame(focus));
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
-  }, []);
+  }, [navigate]);
 }

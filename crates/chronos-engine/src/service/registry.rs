@@ -172,7 +172,8 @@ impl JobRegistry {
     }
 
     /// Sets when the job runs next.
-    pub fn set_next_run(&self, name: &str, next_run: Option<DateTime<Utc>>) {
+    pub fn set_next_run(&self, name: &str, next_run: impl Into<Option<DateTime<Utc>>>) {
+        let next_run: Option<DateTime<Utc>> = next_run.into();
         self.change(name, |entry| entry.next_run = next_run.map(Timestamp::from));
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chronos_core::policy::CatchUpPolicy;
 use chronos_core::store::{self, EventFilter, Prune, Records, Store, midnight};
 use chronos_core::{JobId, Timestamp};
 use chronos_engine::{
@@ -168,6 +169,8 @@ fn job(name: &str, config: PruneJobConfig) -> NewJob {
         .timezone(config.timezone)
         .jitter(Duration::from_secs(config.jitter_secs))
         .overlap(OverlapPolicy::Skip)
+        // Whoever was away at the time makes up for it, once.
+        .catch_up(CatchUpPolicy::RunOnce)
 }
 
 /// Forgets what a store is not to keep any longer, or counts it; between two steps it asks whether to stop.

@@ -126,6 +126,8 @@ impl Indexer {
         }
         self.commit().await?;
         while !should_stop() {
+            // What is read on meanwhile would keep nodes from being added in their place.
+            let _reading = self.reading.lock().await;
             let this = self.clone();
             if !blocking(move || this.add_nodes()).await? {
                 break;

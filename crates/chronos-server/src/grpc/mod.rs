@@ -15,3 +15,6 @@ mod watch;
 pub(crate) use changes::Changes;
 pub(crate) use history::HistoryService;
 pub(crate) use scheduler::Scheduler;
+
+/// In the metadata of an answer, says that there is more than it holds.
+pub(crate) const TRUNCATED: &str = "chronos-truncated";

@@ -6,14 +6,14 @@ use chronos_core::plan::Change;
 use chronos_core::{JobId, JobSpec, TraceId};
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use tonic::metadata::MetadataMap;
+use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Request, Response, Status};
 
 use super::convert::time::instant;
 use super::refusal::{Refusal, status};
 use super::scheduler::caller;
 use super::watch::{self, Subject};
-use super::{Scheduler, backup, events, page};
+use super::{Scheduler, TRUNCATED, backup, events, page};
 use crate::auth::Caller;
 use crate::loops::{self, Asker};
 use crate::proto::scheduler_server::Scheduler as Contract;
@@ -45,7 +45,11 @@ impl Contract for Scheduler {
             (self.brief_of(&[self.find(&caller, "job_name", &name).await?]).await?, false)
         };
         let scheduler_running = self.service.is_running();
-        Ok(Response::new(GetSchedulerStatusResponse { scheduler_running, jobs, truncated }))
+        let mut answer = Response::new(GetSchedulerStatusResponse { scheduler_running, jobs });
+        if truncated {
+            answer.metadata_mut().insert(TRUNCATED, MetadataValue::from_static("true"));
+        }
+        Ok(answer)
     }
 
     async fn create_job(&self, request: Request<CreateJobRequest>) -> Answer<Job> {

@@ -9,12 +9,10 @@ pub struct GetSchedulerStatusRequest {
 pub struct GetSchedulerStatusResponse {
     #[prost(bool, tag = "1")]
     pub scheduler_running: bool,
-    /// At most 10,000, in the order of their creation.
+    /// At most 10,000, in the order of their creation. Where there are more, the answer's metadata has
+    /// "chronos-truncated: true", and ListJobs pages through all of them.
     #[prost(message, repeated, tag = "2")]
     pub jobs: ::prost::alloc::vec::Vec<JobStatusProto>,
-    /// Set when there are more jobs than one answer holds; ListJobs pages through all of them.
-    #[prost(bool, tag = "3")]
-    pub truncated: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct JobStatusProto {

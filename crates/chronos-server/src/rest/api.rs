@@ -8,7 +8,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chronos_core::plan::Change;
 use chronos_core::policy::QuietHours;
-use chronos_core::store::{Done, Error, Store};
+use chronos_core::store::{Done, Error, JobFilter, Store};
 use chronos_core::{Execution, ExecutionId, Job, JobId, PolicyId, Timestamp};
 use chronos_engine::SchedulerService;
 use serde::Serialize;
@@ -30,6 +30,9 @@ use crate::quotas::Asked;
 
 /// Says that a request was done before, and this is what it made then.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// This node's own jobs, of which there are a handful.
+const OWN_JOBS: usize = 100;
 
 /// The scheduler behind the routes.
 #[derive(Clone)]
@@ -72,6 +75,34 @@ impl Api {
         self.service.store_for(caller.id())
     }
 
+    /// The engine of this node's own jobs, where the scheduler's store is shared with other nodes.
+    fn local(&self) -> Option<Arc<SchedulerService>> {
+        self.history.scheduler().filter(|own| !Arc::ptr_eq(own, &self.service))
+    }
+
+    /// The engine that has the job: this node's own have one to themselves where the store is shared.
+    pub(super) fn scheduler_of(&self, id: JobId) -> Arc<SchedulerService> {
+        let local = self.local().filter(|local| local.has_registered(id));
+        local.unwrap_or_else(|| self.service.clone())
+    }
+
+    /// The store that has the job.
+    pub(super) fn store_of(&self, id: JobId) -> Arc<dyn Store> {
+        self.scheduler_of(id).store().clone()
+    }
+
+    /// This node's own jobs that a filter asks for, in the order of their ids, of those that are there for the caller.
+    pub(super) async fn own_jobs(
+        &self,
+        caller: &Caller,
+        filter: &JobFilter,
+    ) -> Result<Vec<Job>, Problem> {
+        let Some(local) = self.local().filter(|_| caller.sees_all()) else {
+            return Ok(Vec::new());
+        };
+        Ok(local.store().find_jobs(filter, None, OWN_JOBS).await?.jobs)
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.service.clock().now()
     }
@@ -82,7 +113,7 @@ impl Api {
 
     /// The caller's job of this id. One of somebody else is not there.
     pub(super) async fn job(&self, caller: &Caller, id: JobId) -> Result<Job, Problem> {
-        let job = self.store().job(id).await?;
+        let job = self.store_of(id).job(id).await?;
         if caller.sees(&job.spec) { Ok(job) } else { Err(Error::NoSuchJob(id).into()) }
     }
 
@@ -93,7 +124,10 @@ impl Api {
         caller: &Caller,
         id: ExecutionId,
     ) -> Result<Execution, Problem> {
-        let execution = self.store().execution(id).await?;
+        let execution = match (self.store().execution(id).await, self.local()) {
+            (Err(Error::NoSuchExecution(_)), Some(local)) => local.store().execution(id).await?,
+            (found, _) => found?,
+        };
         if self.may_see(caller, execution.job).await? {
             Ok(execution)
         } else {
@@ -120,7 +154,7 @@ impl Api {
         if caller.sees_all() {
             return Ok(true);
         }
-        match self.store().job(job).await {
+        match self.store_of(job).job(job).await {
             Ok(job) => Ok(caller.sees(&job.spec)),
             Err(Error::NoSuchJob(_)) => Ok(false),
             Err(error) => Err(error.into()),
@@ -170,7 +204,8 @@ impl Api {
         expected: Option<u64>,
     ) -> Result<Job, Problem> {
         self.job(caller, id).await?;
-        let job = self.service.amend_job_for(caller.id(), id, change, expected).await?;
+        let scheduler = self.scheduler_of(id);
+        let job = scheduler.amend_job_for(caller.id(), id, change, expected).await?;
         self.changes.tell(id);
         Ok(job)
     }
@@ -182,7 +217,10 @@ impl Api {
         jobs: &[Job],
     ) -> Result<Vec<wire::job::Job>, Problem> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.spec.id).collect();
-        let live = self.store().live(&ids).await?;
+        let mut live = self.store().live(&ids).await?;
+        if let Some(local) = self.local() {
+            live.extend(local.store().live(&ids).await?);
+        }
         let mut by_job: HashMap<JobId, Vec<&Execution>> = HashMap::new();
         for execution in &live {
             by_job.entry(execution.job).or_default().push(execution);

@@ -32,7 +32,7 @@ pub(super) async fn list(
     let before = cursor::read(&of, asked.as_deref())?.map(ExecutionId::from_bytes);
     api.job(&caller, id).await?;
     // One more than asked for tells whether there is a next page.
-    let rows = api.store().executions(id, before, limit + 1).await?;
+    let rows = api.store_of(id).executions(id, before, limit + 1).await?;
     let items = rows.iter().map(|row| (row.id, Execution::from(row)));
     page::answer(items, limit, |last| cursor::write(&of, last.as_bytes()), None)
 }
@@ -63,9 +63,10 @@ pub(super) async fn cancel(
     caller: Caller,
     Id(id): Id<ExecutionId>,
 ) -> Result<Response, Problem> {
-    api.execution(&caller, id).await?;
-    api.store_for(&caller).cancel(id, CancelCause::User, api.now()).await?;
-    let execution = api.store().execution(id).await?;
+    let job = api.execution(&caller, id).await?.job;
+    let store = api.scheduler_of(job).store_for(caller.id());
+    store.cancel(id, CancelCause::User, api.now()).await?;
+    let execution = store.execution(id).await?;
     api.changes.tell(execution.job);
     Ok(json(&Execution::from(&execution)))
 }

@@ -90,7 +90,8 @@ pub(super) async fn explain(
     let at = at.ok_or_else(|| bad(missing()))?;
     let job = api.job(&caller, id).await?;
     let quiet_hours = api.service.quiet_hours_of(&job.spec).await?;
-    let (store, now) = (api.store(), api.now());
+    let (kept, now) = (api.store_of(id), api.now());
+    let store = kept.as_ref();
     let meant = explain::meant(at);
     let executions = executions(store, id, meant).await?;
     let events = decisions(store, id, meant, &executions).await?;

@@ -150,7 +150,7 @@ pub(super) async fn delete(
         return cancel(State(api), caller, Id(id)).await;
     }
     api.job(&caller, id).await?;
-    api.store_for(&caller).delete_job(id, api.now()).await?;
+    api.scheduler_of(id).store_for(caller.id()).delete_job(id, api.now()).await?;
     api.changes.tell(id);
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -244,20 +244,22 @@ pub(super) async fn run(
     let job = api.job(&caller, id).await?;
     api.refuse_loop(&job, asker).await?;
     let trace = asker.trace;
+    let scheduler = api.scheduler_of(id);
+    let store = scheduler.store_for(caller.id());
     let Some(request) = key.request(&caller, &body.bytes) else {
-        let execution = api.store_for(&caller).run_now(id, trace, api.now()).await?;
-        api.service.note_run(&execution).await;
+        let execution = store.run_now(id, trace, api.now()).await?;
+        scheduler.note_run(&execution).await;
         api.changes.tell(id);
         return Ok(made_execution(&execution, false));
     };
-    let done = api.store_for(&caller).run_now_once(id, request, trace, api.now()).await?;
+    let done = store.run_now_once(id, request, trace, api.now()).await?;
     api.changes.tell(id);
-    let execution = api.store().execution(done.made).await.map_err(|error| match error {
+    let execution = store.execution(done.made).await.map_err(|error| match error {
         chronos_core::store::Error::NoSuchExecution(run) => gone(&format!("the run {run}")),
         error => error.into(),
     })?;
     if !done.again {
-        api.service.note_run(&execution).await;
+        scheduler.note_run(&execution).await;
     }
     Ok(made_execution(&execution, done.again))
 }
@@ -280,13 +282,14 @@ pub(super) async fn retry(
 ) -> Result<Response, Problem> {
     let job = api.job(&caller, id).await?;
     api.refuse_loop(&job, asker).await?;
-    let live = api.store().live(&[id]).await?;
+    let scheduler = api.scheduler_of(id);
+    let live = scheduler.store().live(&[id]).await?;
     if live.iter().any(|live| live.running().is_some() && live.notice().is_none()) {
         let detail = format!("job \"{}\" runs; wait for its end or cancel the run", job.spec.name);
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
-    let execution = api.store_for(&caller).run_now(id, asker.trace, api.now()).await?;
-    api.service.note_run(&execution).await;
+    let execution = scheduler.store_for(caller.id()).run_now(id, asker.trace, api.now()).await?;
+    scheduler.note_run(&execution).await;
     api.changes.tell(id);
     Ok(made_execution(&execution, false))
 }

@@ -64,7 +64,12 @@ pub(super) async fn list(
         return by_next_run_of(&api, &caller, &filter, limit, asked.as_deref()).await;
     }
     let after = cursor::read(&filter, asked.as_deref())?.map(JobId::from_bytes);
-    let (jobs, rest) = find(&api, &filter, after, limit + 1).await?;
+    let (mut jobs, rest) = find(&api, &filter, after, limit + 1).await?;
+    let is_here =
+        |job: &Job| Some(job.spec.id) > after && rest.is_none_or(|end| job.spec.id <= end);
+    let own = api.own_jobs(&caller, &filter).await?;
+    jobs.extend(own.into_iter().filter(is_here));
+    jobs.sort_unstable_by_key(|job| job.spec.id);
     let told = api.told(&caller, &jobs).await?;
     let lead_on = |job: &JobId| cursor::write(&filter, job.as_bytes());
     let ids = jobs.iter().map(|job| job.spec.id);
@@ -80,7 +85,16 @@ async fn by_next_run_of(
     asked: Option<&str>,
 ) -> Result<Response, Problem> {
     let from = Place::read(filter, asked)?;
-    let (jobs, rest) = ordered::find(api.store(), filter, from, limit + 1, api.now()).await?;
+    let (mut jobs, rest) = ordered::find(api.store(), filter, from, limit + 1, api.now()).await?;
+    let is_here = |job: &Job| {
+        let place = Place::of(job);
+        job.standing.next_slot.is_some()
+            && from.is_none_or(|from| place > from)
+            && rest.is_none_or(|end| place <= end)
+    };
+    let own = api.own_jobs(caller, filter).await?;
+    jobs.extend(own.into_iter().filter(is_here));
+    jobs.sort_by_key(Place::of);
     let told = api.told(caller, &jobs).await?;
     let places = jobs.iter().map(Place::of);
     page::answer(

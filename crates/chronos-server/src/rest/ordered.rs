@@ -19,7 +19,7 @@ const STEP: u32 = 16;
 const HOUR: Duration = Duration::from_hours(1);
 
 /// A place in the order: at this time, after this job of those of the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     at: Timestamp,
     after: Option<JobId>,

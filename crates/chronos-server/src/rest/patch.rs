@@ -46,7 +46,7 @@ pub(super) async fn apply(
     }
     api.auth.quotas().check(caller, &spec, Some(&job.spec))?;
     if spec.target != job.spec.target {
-        let live = api.store().live(&[id]).await?;
+        let live = api.store_of(id).live(&[id]).await?;
         if live.iter().any(|live| live.running().is_some() && live.notice().is_none()) {
             let detail = format!("job \"{}\" runs; change its target when it does not", spec.name);
             return Err(Problem::new(StatusCode::CONFLICT, detail));

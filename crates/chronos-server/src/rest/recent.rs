@@ -76,7 +76,7 @@ async fn of(api: &Api, caller: &Caller, id: JobId) -> Result<Option<RunsOfJob>, 
     if !api.may_see(caller, id).await? {
         return Ok(None);
     }
-    let executions = api.store().executions(id, None, RUNS).await?;
+    let executions = api.store_of(id).executions(id, None, RUNS).await?;
     Ok(Some(RunsOfJob {
         job_id: id.to_string(),
         runs: executions.iter().filter_map(run).collect(),

@@ -113,6 +113,20 @@ async fn it_runs_on_sundays_at_four_within_ten_minutes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_was_away_on_sunday_makes_up_for_it_once() {
+    let (store, compacted) = store(|| Ok(()));
+    let lab = Lab::over(&store, "2026-03-07T12:00:00Z");
+    create_compaction_job(&lab, store.clone(), CompactionJobConfig::default()).await.unwrap();
+    drop(lab);
+    // Three Sundays later.
+    let lab = Lab::over(&store, "2026-03-23T12:00:00Z");
+    create_compaction_job(&lab, store.clone(), CompactionJobConfig::default()).await.unwrap();
+    lab.start().await.unwrap();
+    lab.until("2026-03-23T13:00:00Z").await;
+    assert_eq!(compacted.load(Ordering::SeqCst), 5, "each of five units once");
+}
+
+#[tokio::test(start_paused = true)]
 async fn it_follows_another_schedule_in_another_zone() {
     let (store, compacted) = store(|| Ok(()));
     let lab = Lab::over(&store, "2026-03-02T12:00:00Z");

@@ -14,6 +14,7 @@ use super::{Ask, Daemon, EXIT_CODES, follow};
 use crate::cli::table::{self, Column};
 use crate::cli::wall_clock::WallClock;
 use crate::cli::{Error, args, span, write_json};
+use crate::grpc::TRUNCATED;
 use crate::proto;
 use crate::text::on_one_line;
 
@@ -145,6 +146,8 @@ pub(super) fn name(job: &proto::Job) -> String {
 struct SchedulerJson {
     scheduler_running: bool,
     jobs: Vec<StatusJson>,
+    /// Whether there are more, which `chronos jobs list --all` lists.
+    truncated: bool,
 }
 
 /// Where a job stands, with the names of the contract.
@@ -180,13 +183,16 @@ impl From<&proto::JobStatusProto> for StatusJson {
     }
 }
 
+/// What the daemon tells of a job or of all of them, and whether there are more.
 async fn fetch(
     daemon: &mut Daemon,
     job_name: String,
-) -> Result<proto::GetSchedulerStatusResponse, Error> {
+) -> Result<(proto::GetSchedulerStatusResponse, bool), Error> {
     let request = proto::GetSchedulerStatusRequest { job_name };
     let answer = daemon.client.get_scheduler_status(request).await;
-    Ok(answer.map_err(|status| daemon.refusal(&status))?.into_inner())
+    let answer = answer.map_err(|status| daemon.refusal(&status))?;
+    let truncated = answer.metadata().contains_key(TRUNCATED);
+    Ok((answer.into_inner(), truncated))
 }
 
 async fn list(
@@ -195,11 +201,11 @@ async fn list(
     now: Timestamp,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    let answer = fetch(daemon, String::new()).await?;
+    let (answer, truncated) = fetch(daemon, String::new()).await?;
     if json {
         let jobs = answer.jobs.iter().map(StatusJson::from).collect();
-        let answer = SchedulerJson { scheduler_running: answer.scheduler_running, jobs };
-        return write_json(&answer, out);
+        let scheduler_running = answer.scheduler_running;
+        return write_json(&SchedulerJson { scheduler_running, jobs, truncated }, out);
     }
     if !answer.scheduler_running {
         writeln!(out, "The scheduler at {} is stopped: nothing fires.\n", daemon.address)?;
@@ -209,6 +215,9 @@ async fn list(
         return Ok(());
     }
     table::write(columns(&answer.jobs, now), out)?;
+    if truncated {
+        writeln!(out, "\nThere are more than these: chronos jobs list --all")?;
+    }
     Ok(())
 }
 
@@ -267,7 +276,7 @@ async fn status(
     now: Timestamp,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    let answer = fetch(daemon, job.clone()).await?;
+    let (answer, _) = fetch(daemon, job.clone()).await?;
     let [status] = answer.jobs.as_slice() else {
         return Err(Error::NotFound(format!("no job named \"{job}\"")));
     };

@@ -88,7 +88,9 @@ async fn what_is_somebody_elses_is_not_there_on_any_route() {
         theirs.refused(404);
         tried += 1;
     }
-    assert_eq!(tried, 25);
+    assert_eq!(tried, 26);
+    let recent = eve.get(&format!("/jobs/recent?ids={job}")).await.expect(200);
+    assert_eq!(recent["items"], json!([]));
     eve.ask("DELETE", &format!("/jobs/{job}?purge=true")).await.refused(404);
     assert_eq!(eve.get("/jobs").await.expect(200)["items"], json!([]));
     assert_eq!(eve.get("/jobs?name=precious").await.expect(200)["items"], json!([]));

@@ -64,6 +64,7 @@ fn figures_tell_what_ran() {
     create(&house, &endpoint, &[]);
     house.answer(&["scheduler", "run", "hook"]);
     house.answer(&["scheduler", "pause", "hook"]);
+    house.answer(&["scheduler", "run", "compaction"]);
     let page = house.get("/metrics");
     for line in [
         "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -73,17 +74,27 @@ fn figures_tell_what_ran() {
         "chronos_jobs_running 0",
         "chronos_executions_pending 0",
         "chronos_executions_running 0",
-        "chronos_executions_total{status=\"success\"} 1",
+        "chronos_executions_total{status=\"success\"} 2",
+        "chronos_executions_total{status=\"timed_out\"} 0",
+        "chronos_retries_total 0",
         "chronos_executions_total{status=\"stuck\"} 0",
-        "chronos_execution_duration_seconds_count 1",
-        "chronos_worker_runs_total 1",
+        "chronos_execution_duration_seconds_count 2",
+        "chronos_worker_runs_total 2",
         "chronos_error_rate 0.0",
-        "chronos_job_runs_total{job=\"compaction\"} 0",
+        "chronos_job_runs_total{job=\"compaction\"} 1",
+        "chronos_job_errors_total{job=\"compaction\"} 0",
+        "chronos_job_error_rate{job=\"compaction\"} 0.0",
         "chronos_job_paused{job=\"compaction\"} 0",
         "# EOF",
     ] {
         assert!(page.lines().any(|found| found == line), "{line}: {page}");
     }
-    assert!(page.contains("chronos_scheduler_scan_seconds_bucket"), "{page}");
+    for begin in [
+        "chronos_scheduler_scan_seconds_bucket",
+        "chronos_job_last_duration_seconds{job=\"compaction\"} ",
+        "chronos_job_since_last_run_seconds{job=\"compaction\"} ",
+    ] {
+        assert!(page.lines().any(|line| line.starts_with(begin)), "{begin}: {page}");
+    }
     assert!(!page.contains("hook"), "what users create has no series of its own: {page}");
 }
