@@ -140,12 +140,23 @@ export class House {
       const found = await this.ask<{ items: { id: string }[] }>(`/jobs?name=${name}`, undefined, token);
       const [job] = found.items;
       if (!job) continue;
-      const { id } = await this.ask<{ id: string }>(`/jobs/${job.id}/run`, {}, token);
+      const id = await this.runOnce(job.id, token);
       for (;;) {
         const { status } = await this.ask<{ status: string }>(`/executions/${id}`, undefined, token);
         if (status !== "QUEUED" && status !== "RUNNING") break;
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
+    }
+  }
+
+  /** Runs a job that does not run twice at once, when it is its turn. */
+  private async runOnce(job: string, token: string): Promise<string> {
+    for (;;) {
+      const path = `${this.url}/jobs/${job}/run`;
+      const answer = await fetch(path, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+      if (answer.ok) return ((await answer.json()) as { id: string }).id;
+      if (answer.status !== 409) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
 
