@@ -1,5 +1,6 @@
 //! The ceiling: fjall alone, given the very batches that the store gives it, each synced.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -9,6 +10,9 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use super::directory;
 use super::seam::Changes;
 use crate::process::begin;
+
+/// Keyspaces by the first byte of their keys.
+type Keyspaces = BTreeMap<u8, Keyspace>;
 
 /// Seconds that fjall takes, as it comes, to commit and sync these batches one by one, after others
 /// that are not counted, by so many callers at once: as many as put them through the store.
@@ -20,8 +24,11 @@ pub(super) fn replay(
     let directory = directory()?;
     let db = Database::builder(directory.path()).manual_journal_persist(true).open()?;
     // A keyspace for each table, as the store has it.
-    let keyspace = |number: u8| db.keyspace(&number.to_string(), KeyspaceCreateOptions::default);
-    let keyspaces = (0..16).map(keyspace).collect::<Result<Vec<_>, _>>()?;
+    let keys = before.iter().chain(&batches).flatten().filter_map(|(key, _)| key.first());
+    let mut keyspaces = Keyspaces::new();
+    for table in keys.copied().collect::<BTreeSet<u8>>() {
+        keyspaces.insert(table, db.keyspace(&table.to_string(), KeyspaceCreateOptions::default)?);
+    }
     for batch in before {
         commit(&db, &keyspaces, batch)?;
     }
@@ -47,10 +54,10 @@ pub(super) fn replay(
     Ok(begun.elapsed().as_secs_f64())
 }
 
-fn commit(db: &Database, keyspaces: &[Keyspace], batch: Changes) -> anyhow::Result<()> {
+fn commit(db: &Database, keyspaces: &Keyspaces, batch: Changes) -> anyhow::Result<()> {
     let mut writes = db.batch();
     for (key, value) in batch {
-        let table = key.first().and_then(|first| keyspaces.get(usize::from(*first)));
+        let table = key.first().and_then(|first| keyspaces.get(first));
         let table = table.ok_or_else(|| anyhow!("a key of an unknown table"))?;
         match value {
             Some(value) => writes.insert(table, key.as_slice(), &*value),
